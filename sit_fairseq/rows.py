@@ -326,11 +326,17 @@ class Names:
             for nbest, own, begin in zip(found, names, begins)
         ]
 
+    def is_one_token(self, word: str) -> bool:
+        """Whether a word can be ``actual`` or ``placeholder``."""
+        return self._tokenizer.decode([self._last(word)]).strip() == word
+
+    def _last(self, word: str) -> int:
+        return self._tokenizer(f"a {word}", add_special_tokens=False)["input_ids"][-1]
+
     def _id(self, word: str) -> int:
-        ids = self._tokenizer(f"a {word}", add_special_tokens=False)["input_ids"]
-        if self._tokenizer.decode(ids[-1:]).strip() != word:
+        if not self.is_one_token(word):
             raise UserError(f"{word!r} is no single token of the model", "actual placeholder")
-        return ids[-1]
+        return self._last(word)
 
     def _read(self, text: str, names: List[str]) -> List[int]:
         """The dictionary indices of a text whose names are those of ``names``."""

@@ -27,7 +27,7 @@ from sit_fairseq.rows import Names
 from sit_fairseq.storage.files import replacing
 
 BATCH = 32
-NAMES = ("Pedro", "David", "Maria", "Paulo", "Carlos")
+NAMES = ("Pedro", "David", "Maria", "Paulo", "Carlos", "Smith", "Thomas", "London")
 
 
 class Pair(NamedTuple):
@@ -154,6 +154,17 @@ def row(name: str, way: Translator, other: Optional[Translator], test: Test) -> 
     return f"| {name} | {' | '.join(cells)} | {chrf:.1f} | {bleu:.1f} |", seconds
 
 
+def words(translator: Names, lines: Sequence[str]) -> List[str]:
+    """The two words that the translator copies best, of one token each: ties by their order."""
+
+    def copied(word: str) -> int:
+        sent = [PLACEHOLDER.sub(word, line) for line in lines]
+        answers = batches(translator)(sent)
+        return sum(a.count(word) == s.count(word) for a, s in zip(answers, sent))
+
+    return sorted(filter(translator.is_one_token, NAMES), key=copied, reverse=True)[:2]
+
+
 def ways(translator: Names, rows: Names, best: str, beams: int) -> Iterator[Way]:
     """The ways of the table with a width of the beam; the first is one plain pass."""
     plain = batches(translator, num_beams=beams)
@@ -174,7 +185,7 @@ def main(models: Path, direction: str, per_number: int, out: Path) -> None:
     torch.set_num_threads(1)
     (folder,) = models.glob(f"{direction}-*")
     model, tokenizer = load(folder)
-    translator, rows = Names(model, tokenizer, r"(?!)"), Names(model, tokenizer, PLACEHOLDER)
+    translator = Names(model, tokenizer, r"(?!)")
     side = int(direction == "pten")
     parts = {
         part: [Pair(one.sides[side], one.sides[1 - side], one.keys[side]) for one in found]
@@ -187,6 +198,8 @@ def main(models: Path, direction: str, per_number: int, out: Path) -> None:
     ]
     # The form is chosen on other messages.
     tried = [one.source for one in parts["train"] if one.keys][:50]
+    actual, placeholder = words(translator, tried)
+    rows = Names(model, tokenizer, PLACEHOLDER, actual, placeholder)
     trials = try_forms(tried, batches(translator), PLACEHOLDER)
     best = next(trial.form for trial in trials if trial.form in FORMS)
     head = "once, % | 1 / 2 / 3 / 4 / 5 placeholders | same, % | chrF | BLEU | time |"
@@ -199,9 +212,9 @@ def main(models: Path, direction: str, per_number: int, out: Path) -> None:
             lines.append(f"{text} {seconds / first:.2f} |")
             print(lines[-1], flush=True)
     with replacing(out) as (file,):
+        chosen = f"{best}, {actual} and {placeholder}"
         print(
-            f"{len(test)} messages, {direction}; form chosen on {len(tried)} others: {best}",
-            file=file,
+            f"{len(test)} messages, {direction}; chosen on {len(tried)} others: {chosen}", file=file
         )
         print(f"\n| way | {head}\n| --- | --- | --- | ---: | ---: | ---: | ---: |", file=file)
         print(*lines, sep="\n", file=file)

@@ -96,7 +96,19 @@ class Constraint:
         if self.failures:
             failed = [place in self.failures for place in sentences.tolist()]
             refused |= torch.tensor(failed, device="cpu").unsqueeze(1)
+        if self._grammar.completes:
+            self._complete(log_probs, refused)
         log_probs.masked_fill_(refused, -math.inf)
+
+    def _complete(self, log_probs: Tensor, refused: Tensor) -> None:
+        """Gives the probability of an end that is refused to the symbols that are not, in their
+        proportions."""
+        eos = self._vocabulary.dictionary.eos()
+        symbols = torch.arange(log_probs.size(1), device="cpu") >= self._vocabulary.num_base
+        symbols = symbols & ~refused & refused[:, eos : eos + 1] & log_probs.isfinite()
+        own = log_probs.masked_fill(~symbols, -math.inf)
+        given = log_probs[:, eos : eos + 1] + own - own.logsumexp(1, keepdim=True)
+        log_probs.copy_(torch.where(symbols, torch.logaddexp(own, given), log_probs))
 
     def follow(self, parents: Tensor, columns: Tensor) -> None:
         self._sentences, self._most = self._sentences[parents], self._most[parents]

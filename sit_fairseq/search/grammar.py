@@ -19,7 +19,13 @@ class Grammar(ABC):
     A token is a string, or the :class:`Slot` of a symbol: its number in the sentence, with its sort.
     A state stands for the tokens read so far: any hashable value. Equal states go on alike, in
     every sentence.
+
+    Attributes:
+        completes: an answer that would end too early goes on with the symbols that it lacks: they get
+            the probability of the end. By default with whatever is likely.
     """
+
+    completes = False
 
     @abstractmethod
     def start(self, source: Tuple[Token, ...]) -> State:

@@ -11,6 +11,8 @@ class OnceGrammar(Grammar):
     """Answers that hold each symbol of their source as often as it, and no other one. It forces
     placeholders to survive; what the words around them mean is the model's."""
 
+    completes = True
+
     def start(self, source: Tuple[Token, ...]) -> Hashable:
         return tuple(sorted(Counter(token for token in source if isinstance(token, Slot)).items()))
 

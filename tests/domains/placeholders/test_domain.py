@@ -1,6 +1,9 @@
 """The judge of placeholders, and the grammar that forces them."""
 
+import math
+
 import pytest
+import torch
 from conftest import make_dictionary, make_sample
 from searches import build, generate
 
@@ -43,3 +46,21 @@ def test_a_search_under_the_grammar_has_each_symbol_as_often_as_the_source():
             words = dictionary.string(hypothesis["tokens"]).split()
             symbols = [word for word in words if dictionary.is_symbol(word)]
             assert sorted(symbols) == sorted(filter(dictionary.is_symbol, source.split()))
+
+
+def test_an_end_that_comes_too_early_goes_to_the_symbols_that_are_left():
+    """So that an answer does not babble until the last one comes."""
+    dictionary = make_dictionary()
+    model, sample = build(dictionary), make_sample(dictionary, ["& a b", "! c"], ["0", "0"])
+
+    def step(tokens, memory):
+        logits = torch.zeros(len(tokens), 1, model.vocabulary.num_base + 2)
+        logits[:, :, dictionary.eos()] = 20.0
+        logits[1:, :, -1] = -math.inf  # the second sentence has one symbol
+        return logits
+
+    model.step = step
+    options = {"beam_size": 1, "max_len_b": 30, "grammar": make_grammar("placeholders")}
+    found = generate([model], dictionary, sample, **options)
+    texts = [dictionary.string(nbest[0]["tokens"]).split() for nbest in found]
+    assert [sorted(words) for words in texts] == [["a", "b"], ["c"]]
