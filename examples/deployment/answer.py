@@ -28,7 +28,7 @@ Answer = namedtuple("Answer", "text score")
 
 
 def sorts_of(pattern):
-    """The regular expressions of a pattern by the names of their sorts, "" if there is none."""
+    """The regular expression of each sort, by the name of the sort; a sort without a name has ""."""
     lines = pattern.split("\n")
     return dict(re.fullmatch(r"(?:([A-Za-z_]\w*)=(?=.))?(.*)", line).groups("") for line in lines)
 

@@ -111,8 +111,8 @@ class Student(nn.Module):
         past_key_values: Optional[Tuple[Tuple[Tensor, ...], ...]] = None,
         use_cache: bool = True,
     ) -> Any:
-        """(B, T, V) logits after (B, T) tokens that follow those of the past. The first token of a
-        target says nothing: the decoder begins with zeros."""
+        """(B, T, V) logits after (B, T) tokens that follow those of the past. The decoder begins
+        with zeros in place of the vector of the first token."""
         past, logits = past_key_values, []
         if past is None:
             states = encoder_outputs.last_hidden_state

@@ -64,7 +64,7 @@ def sort_of(name: str) -> str:
 
 
 def read_sentence(tokens: Sequence[str]) -> Tuple[PlanningDomain, Problem]:
-    """The problem of a sentence; MalformedFormula if it is none."""
+    """Reads a sentence as a problem; raises MalformedFormula for any other text."""
     found = known().get(tokens[0]) if tokens else None
     if found is None:
         raise MalformedFormula(f"a sentence begins with one of {', '.join(known())}")
@@ -166,7 +166,9 @@ def _sizes(text: str) -> Tuple[str, Tuple[int, ...]]:
     """The type of a domain with the sizes of its problems: ``blocksworld=3,5-8``."""
     name, equals, listed = text.partition("=")
     if name not in SAMPLERS:
-        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(SAMPLERS)}")
+        raise argparse.ArgumentTypeError(
+            f"the sampler {name!r} is unknown; choose {', '.join(SAMPLERS)}"
+        )
     if not equals:
         return name, SAMPLERS[name][1]
     try:

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     if solver.ending:
         help_ = f"write each answer to DIR/PROBLEM{solver.ending}; an interrupted run goes on"
         add("--output", metavar="DIR", help=help_)
-        add("-v", "--verbose", action="store_true", help="say what is known of each problem")
+        add("-v", "--verbose", action="store_true", help="print the domain's notes on each problem")
     else:
         help_ = "read problems from a file, one a line; - is standard input"
         add("--input", metavar="FILE", help=help_)
@@ -137,8 +137,8 @@ def _model_path(args: argparse.Namespace, domain: Domain) -> str:
 
 
 def _given(args: argparse.Namespace, domain: Domain) -> List[Tuple[int, str]]:
-    """What the command line names, or the problems of a file with their lines, from 1; bytes that are
-    no UTF-8 become U+FFFD."""
+    """The numbered problems of the command line, or those of ``--input`` with their lines, from 1. Bytes
+    that are no UTF-8 become U+FFFD."""
     if domain.solve is not None:
         return list(enumerate(args.given, start=1))
     if bool(args.given) == bool(args.input):
@@ -172,7 +172,7 @@ def _in_order(work: Iterator[Tuple[int, Solved]], bar: tqdm) -> Iterator[Tuple[i
 
 
 def _lines(args: argparse.Namespace, solver: Solver, place: int, solved: Solved) -> str:
-    """What came of a problem; of a file its name after a semicolon, then the verdict and the answer."""
+    """The lines to print for a problem; for a file its name after a semicolon, verdict and answer."""
     (line, problem), verified = solver.problems[place], solved.status is Status.verified
     none = solved.status is Status.impossible
     status = solver.none if none else solved.status.value
