@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, Callable, Iterable, Iterator, List, Tuple
 
+import torch
+
 # Items at once, at most; and the seconds under which a batch is followed by a larger one.
 _BATCH = 64
 _QUICK = 5.0
@@ -50,7 +52,8 @@ def in_time(
         started = time.monotonic()
         found: List[Tuple[Any, Any]] = []
         try:
-            with _time_limit(seconds):
+            # A search that is stopped just as it turns gradients off would leave them off.
+            with torch.no_grad(), _time_limit(seconds):
                 for one in work(batch):
                     found.append(one)
         except _OutOfTime:
