@@ -1,5 +1,6 @@
 """Plans for problems in PDDL, for ``sit answer planning``."""
 
+from functools import cached_property
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from sit_fairseq.domains.planning import learnt
@@ -58,13 +59,7 @@ class PlanSolver(Solver):
 
     no_matching = no_numbering = False
 
-    def __init__(
-        self,
-        domain: Any,
-        given: Sequence[Tuple[int, str]],
-        load: Callable[..., Any],
-        limits: Limits,
-    ) -> None:
+    def __init__(self, domain: Any, given: Any, load: Callable[..., Any], limits: Limits) -> None:
         if len(given) < 2:
             raise UserError("name a file with a domain, and then files with problems of it")
         super().__init__(domain, given[1:], load, limits)
@@ -78,6 +73,11 @@ class PlanSolver(Solver):
                 self._tasks.append(read_problem(read_text(path), path, read))
             except UserError as error:
                 self._tasks.append(Solved(Status.unreadable, reason=str(error)))
+
+    @cached_property
+    def _learnt(self) -> List[learnt.Learnt]:
+        """The domains beside the model."""
+        return learnt.read(self.model.folder)
 
     def about(self, place: int) -> str:
         """Which domain it is, and what corresponds; nothing before a model was asked."""
@@ -118,7 +118,7 @@ class PlanSolver(Solver):
 
     def _matched(self, task: PddlProblem, model: Any) -> Tuple[Match, Writer]:
         """What the model is asked; a UserError says why it cannot be."""
-        found = match(task, self._domain, learnt.read(model.folder), not self.no_matching)
+        found = match(task, self._domain, self._learnt, not self.no_matching)
         words = 1 + len(found.problem.initial)
         if words < model.longest:
             words_of = frozenset(model.base_tokens)
