@@ -112,6 +112,12 @@ def over_ids(
     return torch.stack(rows)
 
 
+def padded(rows: List[List[int]]) -> Tensor:
+    """Rows as one tensor, padded on the right."""
+    width = max(map(len, rows))
+    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows], dtype=torch.long)
+
+
 def _read(ids: Sequence[Optional[int]], further: int) -> Iterator[Tuple[int, Path]]:
     """After each id, how many tokens came after the first ``</s>``, and the ids of the last."""
     begun = next((number for number in ids if number is not None), None)
