@@ -17,14 +17,13 @@ from collections import Counter
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
 from torch import Tensor
 from torch.utils import backend_registration
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map
 
 NAME = "pretended"
 aten = torch.ops.aten
@@ -153,7 +152,8 @@ class PretendedDevice(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, Tensor)]
+        tensors: List[Tensor] = []
+        _mapped(lambda x: isinstance(x, Tensor) and tensors.append(x), (args, kwargs))
         ours = [x for x in tensors if isinstance(x, _Tensor)]
         target = kwargs.get("device")
         here = bool(ours) if target is None else torch.device(target).type == NAME
@@ -178,7 +178,7 @@ class PretendedDevice(TorchDispatchMode):
         out = func(*args, **kwargs)
         if func is aten.resize_.default:
             _follow(*ours)
-        return tree_map(wrapped, out)
+        return _mapped(wrapped, out)
 
     def _count(self, func, args: Tuple, kwargs: Dict[str, Any], here: bool) -> None:
         """Notes the waits of one operator."""
@@ -220,8 +220,18 @@ class _Present:
     devices: List[PretendedDevice] = []
 
 
+def _mapped(change: Callable[[Any], Any], tree: Any) -> Any:
+    """Arguments or results of an operator, each changed; PyTorch's ``tree_map`` takes half the time of
+    the tests."""
+    if isinstance(tree, dict):
+        return {name: _mapped(change, part) for name, part in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return type(tree)([_mapped(change, part) for part in tree])
+    return change(tree)
+
+
 def _unwrapped(tree: Any) -> Any:
-    return tree_map(lambda x: x.inner if isinstance(x, _Tensor) else x, tree)
+    return _mapped(lambda x: x.inner if isinstance(x, _Tensor) else x, tree)
 
 
 def _follow(wrapper: _Tensor) -> None:
@@ -320,6 +330,6 @@ def _casting(name: str, dtype: Optional[torch.dtype]):
         with torch._C._ExcludeDispatchKeyGuard(
             torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
         ):
-            return operator(*tree_map(cast, args), **tree_map(cast, kwargs))
+            return operator(*_mapped(cast, args), **_mapped(cast, kwargs))
 
     return compute

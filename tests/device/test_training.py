@@ -66,7 +66,7 @@ def configuration(tmp_path_factory):
         given += ["--arch", "symbol_invariant_transformer", "--encoder-attention-heads", 3]
         given += ["--encoder-embed-dim", 36, "--encoder-ffn-embed-dim", 40, "--dropout", 0]
         parser = options.get_training_parser()
-        words = [str(word) for word in (*given, "--encoder-layers", 1, *arguments)]
+        words = [str(word) for word in (*given, "--encoder-layers", 1, "--decoder-layers", 2, *arguments)]
         return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, words))
 
     return lambda *arguments: deepcopy(make(arguments))
@@ -165,7 +165,7 @@ def test_dropout(device, as_gpu, configuration):
 
 def test_autocast(device, as_gpu, configuration):
     exact, rounded = (
-        make_trainer(configuration(*ADACOS, *options), device)
+        make_trainer(configuration(*ADACOS, "--decoder-layers", 6, *options), device)
         for options in ((), ("--autocast", "bfloat16"))
     )
     losses = [first_loss(trainer, device, as_gpu) for trainer in (exact, rounded)]
