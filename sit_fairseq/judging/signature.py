@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Dict, Iterable, List, Optional, Tuple
 
 
 def hash_of_files(paths: Iterable[Path]) -> str:
@@ -44,7 +44,9 @@ def code_of(module: str) -> Tuple[List[Path], List[str]]:
         # Names within other packages are not looked for, as that imports the packages.
         if package == top or first and _below(_place(package), first.parent):
             files[name] = path = _place(name)
-            todo += _imports(name, path) if path and path.suffix == ".py" else ()
+            if path and path.suffix == ".py":
+                within = name if path.name == "__init__.py" else name.rpartition(".")[0]
+                todo += _imports(within, path.read_bytes())
         else:
             foreign.add(package)
     foreign.discard(__name__.partition(".")[0])  # its version stands in every key
@@ -76,10 +78,12 @@ def _place(module: str) -> Optional[Path]:
     return None if place is None else Path(os.path.realpath(place))
 
 
-def _imports(module: str, path: Path) -> Iterator[str]:
-    """The names that a file imports anywhere; those of functions and classes are among them."""
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_bytes())):
+@lru_cache(maxsize=None)
+def _imports(package: str, text: bytes) -> List[str]:
+    """The names that the text of a module of a package imports anywhere; those of functions and
+    classes are among them. Reading a text takes longer than judging some hundred answers."""
+    found: Dict[str, None] = {}
+    for node in ast.walk(ast.parse(text)):
         names: List[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -89,4 +93,5 @@ def _imports(module: str, path: Path) -> Iterator[str]:
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
         for name in names:
             parts = name.split(".")
-            yield from (".".join(parts[: end + 1]) for end in range(len(parts)))
+            found.update((".".join(parts[: end + 1]), None) for end in range(len(parts)))
+    return list(found)
