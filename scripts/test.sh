@@ -9,6 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash scripts/setup.sh
 # Threads that wait actively for each other are ruinous when cores are shared.
 export OMP_WAIT_POLICY=PASSIVE
+# Some hundred processes would each compile the package where Python is told to write no bytecode.
+unset PYTHONDONTWRITEBYTECODE
 if [ "${1:-}" = fast ]; then
     shift
     set -- -m fast "$@"

@@ -5,9 +5,11 @@ in one of their own is tested in test_processes.py.
 """
 
 import contextlib
+import copy
 import importlib.util
 import re
 import sys
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import List
@@ -20,6 +22,7 @@ import fairseq_cli.preprocess
 import fairseq_cli.train
 import fairseq_cli.validate
 from fairseq import checkpoint_utils
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from sit_fairseq import commands
 
@@ -34,6 +37,16 @@ TRAINING = [
     *("--optimizer", "adam", "--lr", "0.003", "--clip-norm", "1.0", "--batch-size", "64"),
     *(*IN_PROCESS, "--log-format", "simple"),
 ]
+
+
+# fairseq gives hydra each option of a command as words, 300 of them, most of which are those of the
+# command before; reading them takes a third of a short training.
+_parse_rule = lru_cache(maxsize=None)(
+    lambda words, rule, parse=OverridesParser.parse_rule: parse(
+        OverridesParser.create(), words, rule
+    )
+)
+OverridesParser.parse_rule = lambda self, words, rule: copy.copy(_parse_rule(words, rule))
 
 
 def run(command, *arguments) -> None:

@@ -66,7 +66,9 @@ def configuration(tmp_path_factory):
         given += ["--arch", "symbol_invariant_transformer", "--encoder-attention-heads", 3]
         given += ["--encoder-embed-dim", 36, "--encoder-ffn-embed-dim", 40, "--dropout", 0]
         parser = options.get_training_parser()
-        words = [str(word) for word in (*given, "--encoder-layers", 1, "--decoder-layers", 2, *arguments)]
+        words = [
+            str(word) for word in (*given, "--encoder-layers", 1, "--decoder-layers", 2, *arguments)
+        ]
         return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, words))
 
     return lambda *arguments: deepcopy(make(arguments))
