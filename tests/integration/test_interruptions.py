@@ -135,7 +135,7 @@ def trained(tmp_path_factory) -> Path:
     sit("generate", "prop", root / "prop", *options)
     data = preprocess(root / "bin", "--trainpref", root / "prop", "--validpref", root / "prop")
     process = multiprocessing.get_context("spawn").Process(
-        target=train_all, args=(data, root, {by_options: 5, by_hydra: 2})
+        target=train_all, args=(data, root, {by_options: 3, by_hydra: 1})
     )
     process.start()
     process.join()

@@ -32,7 +32,7 @@ for name in sys.argv[1:]:
 # What stands between the package and fairseq, hydra or transformers.
 OTHERS = {
     *("models.fairseq_adapter", "models.fairseq_language_model", "tasks.generators"),
-    *("export.for_transformers.modeling", "export.for_transformers.tokenizer"),
+    *(f"export.for_transformers.{name}" for name in ("generation", "modeling", "tokenizer")),
 }
 
 
