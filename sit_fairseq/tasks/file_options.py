@@ -2,7 +2,8 @@
 
 fairseq believes the options of a file: it replaces ``${...}``, builds each kind that they name, evaluates
 some as Python and opens what others name. So its configuration is made anew: fairseq's defaults, and of
-the file the options that say what the model is and how it reads sentences.
+the file the options that say what the model is and how it reads sentences. A kind is one of ours, a
+transformer of fairseq's, or one that the caller's own ``--user-dir`` has registered.
 """
 
 import re
@@ -11,10 +12,10 @@ from dataclasses import fields
 from typing import Any, Dict, Mapping, Optional
 
 from fairseq.dataclass.configs import FairseqConfig
-from fairseq.models import ARCH_MODEL_NAME_REGISTRY, MODEL_DATACLASS_REGISTRY
+from fairseq.models import ARCH_MODEL_NAME_REGISTRY, MODEL_DATACLASS_REGISTRY, MODEL_REGISTRY
 from fairseq.models.transformer import transformer_config
 from fairseq.registry import REGISTRIES
-from fairseq.tasks import TASK_DATACLASS_REGISTRY
+from fairseq.tasks import TASK_DATACLASS_REGISTRY, TASK_REGISTRY
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -30,6 +31,13 @@ _KINDS = {
     "model": (KIND, TEXT_KIND, "transformer"),
     "task": ("stream_translation", "symbol_language_modeling", "translation"),
     "criterion": ("adacos", "minimum_risk", "cross_entropy", "label_smoothed_cross_entropy"),
+}
+
+# Classes and the dataclasses of their options, by name.
+_REGISTERED = {
+    "model": (MODEL_REGISTRY, MODEL_DATACLASS_REGISTRY),
+    "task": (TASK_REGISTRY, TASK_DATACLASS_REGISTRY),
+    "criterion": tuple(map(REGISTRIES["criterion"].get, ("registry", "dataclass_registry"))),
 }
 
 # The ways to split text that need no other file.
@@ -81,7 +89,9 @@ def read_state(
         if "domain" in task and known(task["domain"]) is None:
             task["domain"] = None
         name, options = named(state, "model")
-        fault = damage(options, state["model"], _kind("model", name) != "transformer")
+        kind, fault = _kind("model", name), None
+        if kind in _KINDS["model"]:
+            fault = damage(options, state["model"], kind != "transformer")
         if fault is not None:
             raise UserError(f"{path} is damaged: {fault}; {remedy}")
     return state
@@ -93,7 +103,8 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
     for section, (name, _) in found.items():
         if name is None and section != "criterion":
             raise ValueError("is damaged: it names no model or no task")
-        if name is not None and _kind(section, name) not in _KINDS[section]:
+        kind = _kind(section, name)
+        if name is not None and kind not in _KINDS[section] and not _is_callers(section, kind):
             raise ValueError(
                 f"names the {section} {name!r}, which is not built from the options of a checkpoint, "
                 f"as they might run code; only {' and '.join(_KINDS[section])} are"
@@ -124,6 +135,14 @@ def _kind(section: str, name: Any) -> Any:
     return known.get(name, name)
 
 
+def _is_callers(section: str, kind: Any) -> bool:
+    """Whether a kind with a dataclass is code that the caller brings."""
+    classes, dataclasses = _REGISTERED[section]
+    if not isinstance(kind, str) or dataclasses.get(kind) is None:
+        return False
+    return classes[kind].__module__.partition(".")[0] not in ("fairseq", "sit_fairseq")
+
+
 def _kept(section: str, name: str, options: Dict[str, Any]) -> Any:
     """The options that are kept of the model, the task or the criterion."""
     if _kind(section, name) == "transformer":
@@ -133,11 +152,7 @@ def _kept(section: str, name: str, options: Dict[str, Any]) -> Any:
         return (
             Namespace(**{**kept, "_name": name, "arch": name}) if old else {**kept, "_name": name}
         )
-    dataclass = {
-        "model": MODEL_DATACLASS_REGISTRY,
-        "task": TASK_DATACLASS_REGISTRY,
-        "criterion": REGISTRIES["criterion"]["dataclass_registry"],
-    }[section][_kind(section, name)]
+    dataclass = _REGISTERED[section][1][_kind(section, name)]
     names = {field.name for field in fields(dataclass)} - {"_name"}
     if section == "task":
         names &= set(TASK_OPTIONS)
@@ -156,7 +171,9 @@ def _kept(section: str, name: str, options: Dict[str, Any]) -> Any:
             f"is damaged: the option {option} of its {section} is of another kind ({reason})"
         )
     complete = {**OmegaConf.to_container(merged, enum_to_str=True), "_name": _kind(section, name)}
-    if section == "model":  # a model of before that option keeps its names, too
+    if (
+        section == "model" and "fresh_names" in names
+    ):  # a model of before that option keeps its names, too
         complete["fresh_names"] = merged.fresh_names if "fresh_names" in kept else None
     return complete
 

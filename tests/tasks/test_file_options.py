@@ -11,11 +11,17 @@ import fairseq_cli.interactive
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import PLUG_IN, run, sit, train
+from command_line import PLUG_IN, UNVALIDATED, run, sit, train
+from fairseq.criterions import register_criterion
+from fairseq.criterions.cross_entropy import CrossEntropyCriterion, CrossEntropyCriterionConfig
+from fairseq.models import register_model
 from tasks.conftest import load, options
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import (
+    SymbolInvariantTransformerConfig,
+    SymbolInvariantTransformerModel,
+)
 from sit_fairseq.storage.checkpoints import write_weights
 from sit_fairseq.tasks.file_options import read_state
 
@@ -293,3 +299,23 @@ def test_a_vanilla_model_keeps_numbers_and_forgets_files(tmp_path):
     torch.save(state, tmp_path / "vanilla.pt")
     kept = vars(read_state(str(tmp_path / "vanilla.pt"))["cfg"]["model"])
     assert kept == {**harmless, "arch": "transformer_tiny", "_name": "transformer_tiny"}
+
+
+@register_model("own_model", dataclass=SymbolInvariantTransformerConfig)
+class OwnModel(SymbolInvariantTransformerModel):
+    """As a folder of the caller's, given as ``--user-dir``, would register it."""
+
+
+@register_criterion("own_loss", dataclass=CrossEntropyCriterionConfig)
+class OwnLoss(CrossEntropyCriterion):
+    """Likewise."""
+
+
+def test_kinds_that_the_caller_brings_are_known(trained, tmp_path):
+    words = ["--arch", "own_model", "--criterion", "own_loss", *UNVALIDATED]
+    words += ["--encoder-layers", 1, "--encoder-embed-dim", 48]
+    train(trained[0], tmp_path, *words, "--max-update", 1)
+    path = train(trained[0], tmp_path, *words, "--max-update", 2)
+    assert torch.load(path, weights_only=True)["optimizer_history"][-1]["num_updates"] == 2
+    cfg = read_state(str(path))["cfg"]
+    assert (cfg["model"]["_name"], cfg["criterion"]["_name"]) == ("own_model", "own_loss")
