@@ -94,3 +94,12 @@ def test_a_set_without_renamings_is_written(tmp_path, capsys):
     sit("overlap", tmp_path / "test", "--with", train, "--expect-none")
     with pytest.raises(UserError, match="name one TEST"):
         sit("overlap", train, train, "--write", tmp_path / "test")
+
+
+def test_a_domain_says_what_its_sentences_are(tmp_path, capsys):
+    test = write(tmp_path / "test", ["a b a", "b b"])  # no formulas
+    train = write(tmp_path / "train", ["c d c", "c d"])
+    sit("overlap", test, "--with", train, "--domain", "copying")
+    assert rows(capsys.readouterr().out)[1][3:] == ["0", "1"]
+    with pytest.raises(UserError, match="no domain 'cooking'.* change --domain"):
+        sit("overlap", test, "--with", train, "--domain", "cooking")
