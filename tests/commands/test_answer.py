@@ -358,3 +358,10 @@ def test_a_domain_of_ones_own_is_answered(answer, tmp_path, monkeypatch):
 def test_a_domain_that_cannot_be_asked():
     with pytest.raises(UserError, match="no model comes with copying; pass --path"):
         sit("answer", "copying", "a")
+
+
+def test_a_file_is_no_formula(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "some.txt").write_text("a & b")
+    with pytest.raises(UserError, match="some.txt is a file.* --input some.txt"):
+        sit("answer", "prop", "some.txt")
