@@ -39,6 +39,7 @@ setup(
         ],
         "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],
         "ltl": ["spottl; sys_platform == 'linux' and platform_machine == 'x86_64'"],
+        "planning": ["up-fast-downward==1.0.0"],
         "text": ["protobuf", "sentencepiece"],
         "plots": ["matplotlib"],
         "onnx": ["onnx", "onnxscript", "onnxruntime"],

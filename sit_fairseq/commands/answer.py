@@ -145,7 +145,8 @@ def _given(args: argparse.Namespace, domain: Domain) -> List[Tuple[int, str]]:
         raise UserError("give problems, or a file of them by --input, and not both")
     if args.given:
         for text in args.given:
-            if Path(text).suffix and os.path.isfile(text):  # one called a may lie beside the formula a
+            # A file called a may lie beside the formula a.
+            if Path(text).suffix and os.path.isfile(text):
                 raise UserError(f"{text} is a file; its problems are read by --input {text}")
         texts = (text.encode("utf-8", "surrogatepass") for text in args.given)
         return list(enumerate((data.decode("utf-8", "replace") for data in texts), start=1))

@@ -25,8 +25,8 @@ from sit_fairseq.domains.planning.strips import (
     written,
 )
 
-# The most states of a problem that are all visited.
-MOST_STATES = 700
+# The most states of a problem that are all visited: some seconds, and some tens of megabytes.
+MOST_STATES = 10_000
 
 # The states of a problem, the nearest first, with what each action leads to, by its place.
 Graph = Tuple[List[State], List[List[Tuple[Action, int]]]]

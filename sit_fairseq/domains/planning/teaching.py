@@ -33,12 +33,12 @@ from sit_fairseq.domains.planning.sentences import Writer, is_order, steps
 from sit_fairseq.domains.planning.strips import Action, Problem, State, apply, execute
 from sit_fairseq.errors import UserError
 
-# States of a problem with a goal that are samples, goals of a problem all of whose states are known,
-# and how often each state on the way of a plan is a sample.
-_STATES, _GOALS, _TIMES = 40, 6, 3
+# Of a problem all of whose states are known: goals, and the samples of each, 40 or a hundredth of the
+# states. How often each state on the way of a plan is a sample.
+_GOALS, _STATES, _HUNDREDTH, _TIMES = 6, 40, 100, 3
 
-# Pairs of a domain that are enough, variants of each problem, and the share of validation.
-_ENOUGH, _VARIANTS, _SHARE = 12_000, 6, 0.05
+# Pairs of a domain that are enough, plans of each problem, and the share of validation.
+_ENOUGH, _PLANS, _SHARE = 30_000, 6, 0.05
 
 _Labelled = List[Tuple[State, Action]]
 
@@ -172,12 +172,12 @@ class _Lesson:
     def label(self, seconds: float) -> Iterator[str]:
         """Labels the problems in turn, until they are enough or time is over."""
         end, planner, rng = time.monotonic() + seconds, installed(), Random(self.options.seed)
-        matched, self._graphs = {}, {}
+        matched = {}
         for path, read in self._problems.items():
             matched[path] = match(read, path, [self.learnt])
         left = sorted(matched, key=lambda path: len(matched[path].problem.sorts))
         counts, used, late = {"states": 0, "plans": 0}, set(), 0
-        for turn in range(_VARIANTS):
+        for turn in range(_PLANS):
             for path in list(left):
                 if time.monotonic() > end or sum(map(len, self.groups)) > _ENOUGH:
                     late += turn == 0
@@ -189,6 +189,8 @@ class _Lesson:
                 elif kind:
                     counts[kind] += 1
                     used.add(path)
+                    if kind == "states":
+                        left.remove(path)
         if late:
             yield f"; {self.folder}: {late} larger problems are not needed, or time was over"
         if not self.groups:
@@ -196,25 +198,24 @@ class _Lesson:
         total = sum(map(len, self.groups))
         yield (
             f"{self.learnt.read.domain.name}: {total:,} pairs of {len(used)} problems "
-            f"({counts['states']} times by all states, {counts['plans']} plans)"
+            f"({counts['states']} by all states, {counts['plans']} plans)"
         )
 
     def _problem(
         self, path: str, found: Match, turn: int, planner: Optional[Planner], rng: Random
     ) -> Tuple[str, str]:
-        """Labels a problem once more: how, and why it cannot be."""
+        """Labels a problem by all its states, or by a plan more: how, and why it cannot be."""
         domain, problem, given = found.domain, found.problem, self._given(path)
-        if turn == 0 and given is None:
-            self._graphs[path] = all_states(domain, problem)
-        graph = self._graphs.get(path)
-        goal, fixed = problem.goal, frozenset(self.learnt.constants)
+        fixed = frozenset(self.learnt.constants)
+        graph = all_states(domain, problem) if turn == 0 and given is None else None
         if graph is not None:
-            if turn < _GOALS:
-                goal = goal if turn == 0 else exchanged(problem, fixed, rng)
-                labelled = list(nearest(graph, goal, rng, _STATES))
-                if turn == 0 and not labelled and not goal <= problem.initial:
+            most, goal = max(_STATES, len(graph[0]) // _HUNDREDTH), problem.goal
+            for number in range(_GOALS):
+                labelled = list(nearest(graph, goal, rng, most))
+                if number == 0 and not labelled and not goal <= problem.initial:
                     return "", "no plan exists"
                 self._add(found, goal, labelled, 1)
+                goal = exchanged(problem, fixed, rng)
             return "states", ""
         if turn and given is None:
             state = problem.initial
@@ -229,7 +230,7 @@ class _Lesson:
         elif planner is None:
             return (
                 "",
-                f"it has more than {MOST_STATES} states: install up-fast-downward, or --plans",
+                f"it has more than {MOST_STATES:,} states: install up-fast-downward, or --plans",
             )
         else:
             plan = planner.plan(domain, problem, 10.0)
