@@ -25,8 +25,9 @@ from sit_fairseq.domains.planning.strips import (
     written,
 )
 
-# The most states of a problem that are all visited: some seconds, and some tens of megabytes.
-MOST_STATES = 10_000
+# The most states of a problem that are all visited, and actions in them: some seconds, and some tens of
+# megabytes.
+MOST_STATES, _ACTIONS = 10_000, 200_000
 
 # The states of a problem, the nearest first, with what each action leads to, by its place.
 Graph = Tuple[List[State], List[List[Tuple[Action, int]]]]
@@ -42,12 +43,17 @@ class Planner(NamedTuple):
 def all_states(
     domain: PlanningDomain, problem: Problem, most: int = MOST_STATES
 ) -> Optional[Graph]:
-    """All states that can be reached; None if they are more than ``most``."""
+    """All states that can be reached; None if they are more than ``most``, or have too many actions."""
+    left = _ACTIONS
     places: Dict[State, int] = {problem.initial: 0}
     states, after = [problem.initial], []
     for state in states:
         ways = []
-        for action in sorted(applicable(domain, state, problem.sorts)):
+        some = sorted(applicable(domain, state, problem.sorts))
+        left -= len(some)
+        if left < 0:
+            return None
+        for action in some:
             found = apply(domain, state, action)
             if found not in places:
                 if len(places) >= most:
