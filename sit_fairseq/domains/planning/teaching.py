@@ -12,7 +12,6 @@ from sit_fairseq.domains.planning import learnt
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.kinds import Kind, by_kind, kinds_of
 from sit_fairseq.domains.planning.labelling import (
-    MOST_STATES,
     Planner,
     all_states,
     exchanged,
@@ -228,10 +227,7 @@ class _Lesson:
             if turn or plan is None:
                 return "", "" if turn else f"{given} is no plan of it"
         elif planner is None:
-            return (
-                "",
-                f"it has more than {MOST_STATES:,} states: install up-fast-downward, or --plans",
-            )
+            return "", "it has too many states: install up-fast-downward, or name --plans"
         else:
             plan = planner.plan(domain, problem, 10.0)
             if plan is None:  # a variant may have none
