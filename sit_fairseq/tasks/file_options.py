@@ -171,9 +171,8 @@ def _kept(section: str, name: str, options: Dict[str, Any]) -> Any:
             f"is damaged: the option {option} of its {section} is of another kind ({reason})"
         )
     complete = {**OmegaConf.to_container(merged, enum_to_str=True), "_name": _kind(section, name)}
-    if (
-        section == "model" and "fresh_names" in names
-    ):  # a model of before that option keeps its names, too
+    # A model of before that option keeps its names, too.
+    if section == "model" and "fresh_names" in names:
         complete["fresh_names"] = merged.fresh_names if "fresh_names" in kept else None
     return complete
 

@@ -65,9 +65,9 @@ class Answers(ModelOutput):
 
 
 class Generates:
-    """What models that read the ids of :class:`SymbolTokenizer` have of ``generate``.
+    """Gives a model that reads the ids of :class:`SymbolTokenizer` the method ``generate``.
 
-    A subclass has a core, a dictionary and a spelling, and says how a search begins.
+    The model has a core, a dictionary and a spelling, and says how a search begins.
     """
 
     _lacks: Set[str] = set()  # options that it has not
