@@ -64,6 +64,7 @@ class LiteralConfig:
     aggregated_normalize_before: bool = False
     num_sorts: int = 1  # G
     own: bool = False  # streams are the background but where their symbols stand
+    light: bool = False  # the last layer of the decoder has attentions per stream alone
     source_places: Sequence[int] = range(1000)  # the position of each token
     target_places: Sequence[int] = range(1000)
 
@@ -71,6 +72,10 @@ class LiteralConfig:
         """The streams of symbols among H (k + 1, ...), whose last is the background; of a sentence
         without symbols the background."""
         return H[:-1] if self.own and len(H) > 1 else H
+
+    @property
+    def decoder_layers(self) -> int:
+        return self.layers + self.light
 
     def has(self, block: str) -> bool:
         return block in self.pattern.split("-")
@@ -249,7 +254,8 @@ def decoder_layer(
 ) -> Tensor:
     """Algorithm 4, layer ``i``: streams H (k, T, d) with token masks A (k, T),
     encoder output E (k, L, d) with token masks A_e (k, L)."""
-    layer, last = f"decoder.layers.{i}", i == cfg.layers - 1
+    layer, last = f"decoder.layers.{i}", i == cfg.decoder_layers - 1
+    light = last and cfg.light
     look_ahead = look_ahead_mask(H)
     rope = (cfg.target_places,) * 2 if cfg.decoder_positions == "rope" else None
     cross_rope = rope and (cfg.target_places, cfg.source_places)
@@ -262,10 +268,10 @@ def decoder_layer(
         name = f"{layer}.aggregated_attn"
         return multi_head_attention(x, G, w, name, cfg.heads, rope, look_ahead)
 
-    if cfg.has("DP"):
+    if light or cfg.has("DP"):
         H = sub_layer(H, per_stream, w, f"{layer}.self_attn_layer_norm", cfg)
         H = H if last else project_places(H, A, cfg)
-    if cfg.has("DA"):
+    if cfg.has("DA") and not light:
         H = sub_layer(H, aggregated, w, f"{layer}.aggregated_attn_layer_norm", cfg)
     for j, mode in enumerate(cfg.cross_modes):
         K = aggregate(cfg.symbols(E), cfg.symbols(A_e)) if mode == "agg" else E
@@ -275,6 +281,8 @@ def decoder_layer(
             return multi_head_attention(x, K, w, name, cfg.heads, cross_rope)
 
         H = sub_layer(H, cross, w, f"{layer}.encoder_attn_layer_norm.{j}", cfg)
+    if light:
+        return H
     H = sub_layer(H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg)
     return H if last else project_places(H, A, cfg)
 
@@ -412,7 +420,7 @@ def decode(
     if cfg.decoder_positions == "table":
         positions = table_positions(cfg.target_places[: len(previous)], w, "decoder")
     H = finish_embedding(H, positions, w, "decoder", cfg)
-    for i in range(cfg.layers):
+    for i in range(cfg.decoder_layers):
         H = decoder_layer(H, A, E, A_e, w, i, cfg)
     return final_norm(H, w, "decoder", cfg)
 

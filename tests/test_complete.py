@@ -13,7 +13,7 @@ from sit_fairseq.search.strategies import Sampling
 PROMPTS = ["& a b | a", "! d d", "", "0"]
 RENAMED = ["& x q | x", "! h h", "", "0"]
 NAMES = {"x": "a", "q": "b", "h": "d"}
-PLACES = ("all", "own")
+PLACES = ("all", "own", "read")
 
 
 def build(**options):

@@ -116,10 +116,10 @@ def _variants() -> Dict[str, Variant]:
         encoder, decoder = positions
         both = dict(encoder_positions=encoder, decoder_positions=decoder)
         made[name] = Variant(dict(both, **more))
-    for name, variant in [*made.items()]:
-        if not variant.one_stream:
-            options = dict(variant.options, stream_places="own")
-            made[f"{name}-own places"] = Variant(options, variant.kind)
+    streams = {name: variant for name, variant in made.items() if not variant.one_stream}
+    for places, (name, variant) in zip(itertools.cycle(("own", "read")), [*streams.items()][::2]):
+        options = dict(variant.options, stream_places=places)
+        made[f"{name}-{places} places"] = Variant(options, variant.kind)
     return made
 
 

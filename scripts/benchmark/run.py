@@ -11,9 +11,9 @@ of one run mean anything. Parts:
 
 - ``models``: training, validation and generation on formulas of up to 35 tokens; operations
 - ``memory``: the peak of training
-- ``places``: streams everywhere and ``--stream-places own``, on formulas as in ``examples/formulas``
-- ``growth``: time and memory against the number of symbols in a sentence, with streams everywhere and
-  with ``--stream-places own``; also drawn, as ``growth.png``
+- ``places``: each of ``--stream-places`` beside *stock*
+- ``growth``: time and memory against the number of symbols in a sentence, with each of
+  ``--stream-places``; also drawn, as ``growth.png``
 """
 
 import argparse
@@ -46,14 +46,12 @@ DATA = {
     "prop, 10 symbols": (["prop", "--symbols", "10"], "prop", 20),
     "ltl, 5 symbols": (["ltl", "--symbols", "5"], "ltl", 30),
 }
-# The same for streams everywhere beside those at the places of their symbols.
+# The same for each of the places of streams.
 PLACED = {
-    f"{kind}, {recipe}": (["prop", *words.split()], recipe, 20)
-    for recipe in ("tiny", "prop")
-    for kind, words in {
-        "written": "--style people --symbols 16 --max-length 64",
-        "random": "--symbols 12 --distinct-symbols 4-12",
-    }.items()
+    "prop, 2 symbols": (["prop", "--symbols", "2"], "prop", 20),
+    "prop, 5 symbols": DATA["prop, 5 symbols"],
+    "prop, 10 symbols": DATA["prop, 10 symbols"],
+    "prop, written": (["prop", *"--style people --symbols 16 --max-length 64".split()], "prop", 20),
 }
 # Numbers of symbols in one formula, whose streams are everywhere up to some number; its tokens at least.
 GROWTH, LENGTH, MOST_EVERYWHERE = [1, 2, 5, 10, 30, 100, 300, 1000], 199, 100
@@ -212,21 +210,21 @@ def compare_memory(bench: Bench) -> None:
 
 
 def compare_places(bench: Bench) -> None:
-    """Training and generation with streams everywhere, and at the places of their symbols."""
+    """Training and generation with each of the places of streams, and by *stock*."""
     size, found = bench.args.batch_size, bench.found.setdefault("places", {})
-    rows = [["formulas, model", *(f"{job}, own / all" for job in ("training", "beam 3"))]]
+    rows = [["", *(f"{job}, {p}" for job in ("training", "beam 3") for p in PLACES.values())]]
     for name, (_, _, answer) in PLACED.items():
         cases: Dict[str, Cases] = {"training": {}, "beam 3": {}}
-        for kind in PLACES:
+        for kind in (*PLACES, "stock"):
             subject = Subject(*bench.options(kind, name))
             batches = subject.batches(size, bench.args.batches)
             search = subject.generator(3, answer)
             cases["training"][kind] = partial(subject.train, batches)
             cases["beam 3"][kind] = partial(subject.generate, search, batches)
         found[name] = {job: bench.time(of_job) for job, of_job in cases.items()}
-        ratios = (seconds["own places"] / seconds["package"] for seconds in found[name].values())
+        ratios = (times[k] / times["stock"] for times in found[name].values() for k in PLACES)
         rows.append([name, *(f"{ratio:.2f}" for ratio in ratios)])
-    bench.table(f"Places of streams: batches of {size}", rows)
+    bench.table(f"Places of streams / stock: batches of {size}", rows)
 
 
 def _formula(symbols: int) -> List:
@@ -246,7 +244,7 @@ def _formula(symbols: int) -> List:
 
 
 def _counts(kind: str) -> List[int]:
-    return [n for n in GROWTH if kind == "own places" or n <= MOST_EVERYWHERE]
+    return [n for n in GROWTH if kind != "package" or n <= MOST_EVERYWHERE]
 
 
 def growth_cases(options: List[str]):
@@ -303,7 +301,7 @@ def _draw_growth(found: Dict[str, Dict], folder: Path) -> None:
     figure = new_figure(7.0, 5.0)
     for place, (job, of_kind) in enumerate(found.items(), start=1):
         axes, unit = figure.add_subplot(2, 2, place), 2**30 if job == "memory" else 1
-        for (kind, values), style in zip(of_kind.items(), ("o--", "s-")):
+        for (kind, values), style in zip(of_kind.items(), ("o--", "s-", "^-")):
             known = {n: value / unit for n, value in values.items() if value}
             axes.plot(list(known), list(known.values()), style, label=PLACES[kind])
         axes.set_xscale("log")

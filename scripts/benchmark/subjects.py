@@ -16,7 +16,7 @@ Sample = Dict[str, Any]
 
 KINDS = ("package", "literal", "stock")
 # The places of its streams, for each kind that is the package.
-PLACES = {"package": "all", "own places": "own"}
+PLACES = {"package": "all", "own places": "own", "read places": "read"}
 # Table "Hyperparameter choices": the paper's baselines, as fairseq's transformer takes them.
 _STOCK = {
     "prop": {"embed-dim": 132, "ffn-embed-dim": 512, "layers": 6, "attention-heads": 6},
@@ -44,9 +44,9 @@ class Subject:
     """A model with random weights under fairseq's trainer.
 
     Args:
-        kind: ``package``; ``own places``, the same with ``--stream-places own``; ``literal``, the
-            paper's algorithms as they are written; or ``stock``, fairseq's transformer with the size
-            of the paper's baselines.
+        kind: ``package``; ``own places`` and ``read places``, the same with such
+            ``--stream-places``; ``literal``, the paper's algorithms as they are written; or
+            ``stock``, fairseq's transformer with the size of the paper's baselines.
         recipe: whose sizes, ``prop`` or ``ltl``; or ``tiny``, of the package alone.
         data: a folder of fairseq-preprocess.
         device: ``cpu`` or ``cuda``.

@@ -4,7 +4,7 @@
 
 writes ``my_model/model.pt`` and dictionaries of base tokens. The weights are in half precision; the
 optimizer and paths of your machine are left out. fairseq-generate, fairseq-interactive and
-``--finetune-from-model`` read the folder.
+``--finetune-from-model`` read the folder. The domains beside a model of planning come along.
 
 --hub writes a folder to upload: ``model.safetensors``, ``config.json``, the dictionaries and a card.
 The command keeps a ``README.md`` of DIR as the card, or copies the one beside the checkpoint, or else
@@ -56,15 +56,17 @@ def main(args: argparse.Namespace) -> None:
 
         print(export(model, args.folder))
         files = [os.path.join(args.folder, name) for name in FILES]
-    elif args.transformers or args.hub:
-        from sit_fairseq.export.for_transformers.folder import export
+    else:
+        from sit_fairseq.export import folders
 
         beside = os.path.dirname(model_file(args.checkpoint))
-        files = [export(model, args.folder, beside, code=args.transformers)]
-    else:
-        from sit_fairseq.export.folders import export
+        if args.transformers or args.hub:
+            from sit_fairseq.export.for_transformers.folder import export
 
-        files = [export(model, args.folder)]
+            files = [export(model, args.folder, beside, code=args.transformers)]
+        else:
+            files = [folders.export(model, args.folder)]
+        folders.take_domains_along(beside, args.folder)
     for file in files:
         size = os.path.getsize(file) / 2**20
         print(f"{file}: {size:.2f} MiB, sha256 {sha256_of_file(file)}")

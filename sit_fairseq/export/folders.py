@@ -1,6 +1,8 @@
 """Small checkpoints to be shipped: half precision, no optimizer, no paths."""
 
 import os
+import shutil
+from pathlib import Path
 from typing import Any, Dict, Optional
 
 from sit_fairseq.model import Model
@@ -53,6 +55,13 @@ def write_folder(
             with open(partial, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
     return paths[0]
+
+
+def take_domains_along(beside: Place, folder: Place) -> None:
+    """Copies the files of the domains that a model has learnt, which stand beside its own."""
+    for file in sorted(Path(beside, "domains").glob("*")):
+        with partial_files(Path(folder, "domains", file.name)) as (copy,):
+            shutil.copyfile(file, copy)
 
 
 def is_text(cfg: Dict[str, Any]) -> bool:

@@ -43,9 +43,10 @@ class DecoderOptions:
     )
     stream_places: str = option(
         "all",
-        "where a symbol has a stream of its own: everywhere (all, the paper's); or where it stands "
-        "(own), with one background stream elsewhere",
-        ("all", "own"),
+        "where a symbol has a stream of its own: everywhere (all, the paper's); or where it stands, "
+        "with one background stream elsewhere, but for the decoder's last layer (own) or for an "
+        "additional light one (read)",
+        ("all", "own", "read"),
     )
     decoder_normalize_before: bool = option(False, "layer norm before each decoder sub-layer")
     decoder_positions: str = option("rope", "rope (rotary), sinusoidal, learned, none", _POSITIONS)

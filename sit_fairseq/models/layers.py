@@ -34,14 +34,19 @@ class StreamLayer(nn.Module):
         cfg: sizes, norms and attention pattern.
         side: ``"E"`` or ``"D"``, the letter of its self-attentions in the pattern.
         cross: its cross-attentions in their order, ``"CP"`` or ``"CA"``.
+        light: whether it only reads: per-stream self-attention and the cross-attentions.
     """
 
-    def __init__(self, cfg: StackConfig, side: str, cross: Sequence[str] = ()) -> None:
+    def __init__(
+        self, cfg: StackConfig, side: str, cross: Sequence[str] = (), light: bool = False
+    ) -> None:
         super().__init__()
         self.cfg = cfg
-        self.fc1 = Linear(cfg.embed_dim, cfg.ffn_dim)
-        self.fc2 = Linear(cfg.ffn_dim, cfg.embed_dim)
-        self.final_layer_norm = cfg.norm()
+        self.fc1 = None
+        if not light:
+            self.fc1 = Linear(cfg.embed_dim, cfg.ffn_dim)
+            self.fc2 = Linear(cfg.ffn_dim, cfg.embed_dim)
+            self.final_layer_norm = cfg.norm()
         if cfg.options.activation_fn not in ACTIVATIONS:
             raise UserError(
                 f"the activation {cfg.options.activation_fn!r} is none of {', '.join(ACTIVATIONS)}",
@@ -49,10 +54,10 @@ class StreamLayer(nn.Module):
             )
         self.activation = ACTIVATIONS[cfg.options.activation_fn]
         self.self_attn = self.aggregated_attn = None
-        if f"{side}P" in cfg.pattern:
+        if light or f"{side}P" in cfg.pattern:
             self.self_attn = self._attention(StreamSelfAttention)
             self.self_attn_layer_norm = cfg.norm()
-        if f"{side}A" in cfg.pattern:
+        if f"{side}A" in cfg.pattern and not light:
             self.aggregated_attn = self._attention(ViewAttention, view_dim=cfg.embed_dim)
             self.aggregated_attn_layer_norm = cfg.norm()
         self.encoder_attn = nn.ModuleList(
@@ -81,6 +86,8 @@ class StreamLayer(nn.Module):
         for cross, norm, view in zip(self.encoder_attn, self.encoder_attn_layer_norm, seen.source):
             attend = partial(cross, seen=seen, layer=number, entries=view)
             x = self._residual(x, norm, attend, cfg.normalize_before)
+        if self.fc1 is None:
+            return x
         return self._residual(x, self.final_layer_norm, self._feed_forward, cfg.normalize_before)
 
     def attend_to_self(self, x: Tensor, seen: Seen, number: int) -> Tensor:

@@ -176,7 +176,9 @@ def _wrong_size(
     less; fairseq's may be pruned as they are loaded."""
     for side in ("encoder", "decoder"):
         layers = {
-            match[0] for match in map(re.compile(rf"{side}\.layers\.\d+\.").match, weights) if match
+            match[0]
+            for match in map(re.compile(rf"{side}\.layers\.\d+\.fc1\.").match, weights)
+            if match
         }
         sizes = {"layers": len(layers)}
         first = weights.get(f"{side}.layers.0.fc1.weight")

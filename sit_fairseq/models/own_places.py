@@ -1,9 +1,10 @@
-"""The layout of ``--stream-places own``: two rows a token at most, whatever the number of symbols.
+"""The layout of ``--stream-places`` ``own`` and ``read``: at most two rows a token for all symbols.
 
 A sequence of T tokens has T *background* rows, in which all symbols are *other*, and *own* rows, one
 for each place of a symbol. From the stream of a symbol one sees its own rows at its places and
 background rows elsewhere; from the background one sees background rows alone. All layers but the last
-of the decoder compute rows; in the last one each symbol has its stream everywhere.
+of the decoder compute rows; in the last one each symbol has its stream everywhere. The last one is a
+whole layer (``own``), or an additional light one without a feed-forward network (``read``).
 
 Shapes: B sequences (sources, or B*K hypotheses), T tokens, L rows, Q queries, H heads, D channels of
 a head; else as in :mod:`sit_fairseq.symbols.streams`.

@@ -113,6 +113,8 @@ class Decoder(Stack):
         output_projection: Optional[TokenEmbedding] = None,
     ) -> None:
         super().__init__(embed_tokens, cfg, "D", cfg.pattern.cross)
+        if cfg.options.stream_places == "read":
+            self.layers.append(StreamLayer(cfg, "D", cfg.pattern.cross, light=True))
         self.output_projection = output_projection
         self.output_scale = AdaCosScale(embed_tokens.num_classes) if embed_tokens.cosine else None
 

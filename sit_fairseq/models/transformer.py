@@ -18,7 +18,7 @@ from sit_fairseq.symbols.slots import Slots, left_align
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 # By the choices of stream_places.
-MEMORIES = {"all": AllMemory, "own": OwnMemory}
+MEMORIES = {"all": AllMemory, "own": OwnMemory, "read": OwnMemory}
 
 
 class SlotSpaceModel(nn.Module):

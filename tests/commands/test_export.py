@@ -39,6 +39,14 @@ def test_weights_are_halved_and_paths_left_out(tmp_path, capsys):
     assert "MiB, sha256 " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("form", [(), ("--hub",)])
+def test_the_domains_of_a_planner_come_along(form, tmp_path):
+    planner = ROOT / "checkpoints" / "planning"
+    sit("export", planner, tmp_path, *form)
+    for file in (planner / "domains").iterdir():
+        assert (tmp_path / "domains" / file.name).read_bytes() == file.read_bytes()
+
+
 @pytest.mark.parametrize("options", [(), ("--onnx",)])
 @pytest.mark.parametrize("disguised", [False, True])
 def test_what_cannot_be_exported_is_refused(tmp_path, disguised, options):

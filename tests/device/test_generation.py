@@ -83,6 +83,7 @@ def check_search(device, given=None, prefix=None, left_pad=False, number=1, **mo
         # Each attention, with and without others.
         *(dict(stream_attention=pattern) for pattern in PATTERNS[::4]),
         dict(stream_places="own"),
+        dict(stream_places="read"),
         *(
             dict(encoder_positions=positions, decoder_positions=positions)
             for positions in ("rope", "sinusoidal", "learned")

@@ -34,6 +34,7 @@ MODELS = {
     },
     "deep trees": {"tree_depth": 30},
     "own places": {"stream_places": "own"},
+    "read places": {"stream_places": "read"},
     "absolute": {"encoder_positions": "sinusoidal", "decoder_positions": "learned"},
     "gaps": {
         "encoder_positions": "sinusoidal",

@@ -14,6 +14,7 @@ UNTRAINED = {
     "sorts": dict(encoder_positions="rope"),
     "fresh": dict(encoder_positions="rope", fresh_symbols=3),
     "own places": dict(encoder_positions="rope", stream_places="own", fresh_symbols=3),
+    "read places": dict(encoder_positions="rope", stream_places="read", fresh_symbols=3),
     "fresh sorts": dict(encoder_positions="rope", fresh_symbols="low=1,high=2"),
     "sinusoidal": dict(encoder_positions="sinusoidal", decoder_positions="learned"),
 }

@@ -26,6 +26,7 @@ from sit_fairseq.symbols.canonical_form import canonical_form
 KINDS = {
     "streams": {},
     "own places": dict(stream_places="own"),
+    "read places": dict(stream_places="read"),
     "sorts": dict(fresh_symbols="odd=3,even=3"),
     "recency": dict(symbol_embedding="recency", stream_attention="DP"),
 }

@@ -95,13 +95,6 @@ def test_two_ranks_train_like_one_with_two_batches_per_update(data, tmp_path, ca
     assert started + resumed == expected
 
 
-def test_two_ranks_train_own_places_like_one(data, tmp_path, caplog):
-    words = ("--symbols", "[a-z]", "--stream-places", "own", "--batch-size", 6, "--max-update", 3)
-    expected = one_rank(data, tmp_path / "one", caplog, *words)
-    assert two_ranks(data, tmp_path / "two", *words) == expected
-    assert len(expected) == 3
-
-
 def test_two_ranks_train_a_language_model_like_one(tmp_path, caplog):
     """Through the end of an epoch, where the second rank gets a dummy batch."""
     lines = ["def ( a , b ) : a + b", "def ( c ) : c", "def ( a ) : a + a ; a"] * 10

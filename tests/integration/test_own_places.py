@@ -1,11 +1,7 @@
-"""``--stream-places own`` on the command lines: training of all architectures, and what follows."""
-
-import json
+"""``--stream-places own`` and ``read`` on the command lines: training, and what follows."""
 
 import pytest
-from command_line import ROOT, UNVALIDATED, hydra_train, sit, train
-from integration.conftest import same
-from vanilla_models import load
+from command_line import ROOT, UNVALIDATED, hydra_train, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.model import Model
@@ -35,9 +31,12 @@ def check(checkpoint):
     assert answer.text and answer.score < 0
 
 
-@pytest.mark.parametrize("name", ["prop", "ltl", "copy", "tiny"])
-def test_named_architectures_are_trained_so(name, prop, tmp_path):
-    check(train(prop.data, tmp_path, *BRIEFLY, *OWN, "--arch", f"{ARCH}_{name}"))
+@pytest.mark.parametrize(
+    "name, places", [("prop", "own"), ("ltl", "own"), ("copy", "read"), ("tiny", "read")]
+)
+def test_named_architectures_are_trained_so(name, places, prop, tmp_path):
+    words = ("--stream-places", places, "--arch", f"{ARCH}_{name}")
+    check(train(prop.data, tmp_path, *BRIEFLY, *words))
 
 
 def test_a_configuration_is_trained_so(prop, tmp_path):
@@ -50,19 +49,3 @@ def test_a_configuration_is_trained_so(prop, tmp_path):
 def test_a_baseline_refuses_it(prop, tmp_path):
     with pytest.raises(UserError, match="^models of fixed symbols have one stream everywhere"):
         train(prop.data, tmp_path, *BRIEFLY, *OWN, "--arch", f"{ARCH}_prop_baseline")
-
-
-def test_training_in_bfloat16_learns_alike_and_is_evaluated(prop, tmp_path):
-    words = (*OWN, "--max-update", 20)
-    exact, rounded = (
-        train(prop.data, tmp_path / str(len(more)), *words, *more)
-        for more in ((), ("--autocast", "bfloat16"))
-    )
-    first, second = map(load, (exact, rounded))
-    assert not same(first["model"], second["model"])
-    loss = first["extra_state"]["val_loss"]
-    assert second["extra_state"]["val_loss"] == pytest.approx(loss, rel=0.05)
-    result = tmp_path / "result.json"
-    sit("evaluate", "prop", prop.root / "test", "--path", rounded, "--result", result)
-    found = json.loads(result.read_text())["result"]
-    assert sum(found["verdicts"].values()) == found["correct"]["total"] == 100

@@ -23,7 +23,7 @@ STREAMS = {
     )
     for pattern, places, (head, sorts, before) in itertools.product(
         ("DP", "DP-DA", "DA"),
-        ("all", "own"),
+        ("all", "own", "read"),
         (("cosine", False, False), ("linear", False, True), ("cosine", True, False)),
     )
 }
@@ -54,7 +54,8 @@ def literal_logits(model, options):
         normalize_before=options["decoder_normalize_before"],
         cosine_head=options["output_head"] == "cosine",
         num_sorts=vocabulary.num_sorts,
-        own=options["stream_places"] == "own",
+        own=options["stream_places"] != "all",
+        light=options["stream_places"] == "read",
     )
     texts = model.read(read(model)[0]).tolist()
     texts = [[token for token in text if token != vocabulary.dictionary.pad()] for text in texts]

@@ -1,4 +1,4 @@
-"""``--stream-places own`` beside the laws: what is shared with ``all``, and how far it reaches."""
+"""``--stream-places`` ``own`` and ``read`` beside the laws."""
 
 import random
 
@@ -30,11 +30,14 @@ def formula(names):
     return names[0]
 
 
-@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-DA-CA-CP"])
-def test_there_may_be_more_symbols_than_in_training(pattern):
+@pytest.mark.parametrize(
+    "pattern, places",
+    [("EP-DP-EA-DA-CP", "own"), ("EP-DP-DA-CA-CP", "own"), ("EP-DP-EA-DA-CP", "read")],
+)
+def test_there_may_be_more_symbols_than_in_training(pattern, places):
     """Of any number: answers score as forced, and are renamed with their sentence."""
     dictionary = make_dictionary(symbols=MANY, pattern="s[0-9]+")
-    model = build(dictionary, stream_places="own", stream_attention=pattern)
+    model = build(dictionary, stream_places=places, stream_attention=pattern)
     sources = [formula(MANY[:40]), formula(MANY[:2])]
 
     def answer(sample):
@@ -78,6 +81,7 @@ def test_a_step_keeps_two_rows_a_position(pair):
     [
         {},
         {"stream_attention": "EA-DA-CA-CP"},
+        {"stream_attention": "EA-DA-CA-CP", "stream_places": "read"},
         {"stream_attention": "EP-DP-CP", "encoder_normalize_before": True, "fresh_symbols": 2},
     ],
 )
@@ -85,7 +89,7 @@ def test_a_step_keeps_two_rows_a_position(pair):
 def test_the_last_layer_may_be_computed_in_parts(options, most, monkeypatch):
     """With the same values and gradients, for several hypotheses of each source."""
     dictionary = make_dictionary()
-    model = build(dictionary, stream_places="own", **options)
+    model = build(dictionary, **{"stream_places": "own", **options})
     whole = values_and_gradients(model)
     monkeypatch.setattr(own_places, "MOST_AT_ONCE", most)
     for one, other in zip(whole, values_and_gradients(model)):

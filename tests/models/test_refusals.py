@@ -64,7 +64,7 @@ CONFIGS = [
         for kind in BASELINES
         for more, option in (
             (dict(fresh_symbols=3), "fresh_symbols"),
-            (dict(stream_places="own"), "stream_places"),
+            (dict(stream_places="read"), "stream_places"),
         )
     ),
     (random(share_embeddings="decoder"), "share_embeddings"),
