@@ -181,6 +181,8 @@ class Seen:
         tokens: the rotation of the aggregated view.
         own, aggregated: the entries of per-stream and of aggregated attention.
         source: those of each cross-attention.
+        spread: takes hidden states of rows to those of streams that attend in their place, after
+            which ``queries``, ``aggregated`` and ``source`` no longer hold; None if rows attend.
     """
 
     layout: Layout
@@ -190,6 +192,7 @@ class Seen:
     own: Entries
     aggregated: Entries
     source: Sequence[Entries] = ()
+    spread: Optional[Callable[[Tensor], Tensor]] = None
 
 
 class _Attention(nn.Module):

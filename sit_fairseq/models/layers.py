@@ -4,7 +4,7 @@ Shapes as in :mod:`sit_fairseq.models.attention`.
 """
 
 from functools import partial
-from typing import Callable, Dict, Sequence
+from typing import Callable, Dict, Optional, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -73,13 +73,23 @@ class StreamLayer(nn.Module):
             seen: what they attend to.
             number: of the layer.
         """
+        return self.attend_to_others(self.attend_to_self(x, seen, number), seen, number)
+
+    def attend_to_self(self, x: Tensor, seen: Seen, number: int) -> Tensor:
+        """The per-stream self-attention alone, if there is one."""
+        if self.self_attn is None:
+            return x if seen.spread is None else seen.spread(x)
+        attend, before = partial(self.self_attn, seen=seen, layer=number), self.cfg.normalize_before
+        return self._residual(x, self.self_attn_layer_norm, attend, before, seen.spread)
+
+    def attend_to_others(self, x: Tensor, seen: Seen, number: int) -> Tensor:
+        """What comes after the per-stream self-attention."""
 
         def to_aggregate(h: Tensor) -> Tensor:
             view = self.aggregated_attn.project(seen.layout.aggregate(h), seen.tokens)
             return self.aggregated_attn(h, seen, number, seen.aggregated, view)
 
         cfg = self.cfg
-        x = self.attend_to_self(x, seen, number)
         if self.aggregated_attn is not None:
             norm, before = self.aggregated_attn_layer_norm, cfg.aggregated_normalize_before
             x = self._residual(x, norm, to_aggregate, before)
@@ -90,26 +100,24 @@ class StreamLayer(nn.Module):
             return x
         return self._residual(x, self.final_layer_norm, self._feed_forward, cfg.normalize_before)
 
-    def attend_to_self(self, x: Tensor, seen: Seen, number: int) -> Tensor:
-        """The per-stream self-attention alone, if there is one."""
-        if self.self_attn is None:
-            return x
-        attend = partial(self.self_attn, seen=seen, layer=number)
-        return self._residual(x, self.self_attn_layer_norm, attend, self.cfg.normalize_before)
-
     def _attention(self, kind, **sizes: int):
         cfg = self.cfg
         rate = cfg.options.attention_dropout
         return kind(cfg.embed_dim, cfg.num_heads, dropout=rate, **sizes)
 
     def _residual(
-        self, x: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor], before: bool
+        self,
+        x: Tensor,
+        norm: nn.Module,
+        sublayer: Callable[[Tensor], Tensor],
+        before: bool,
+        spread: Optional[Callable[[Tensor], Tensor]] = None,
     ) -> Tensor:
         """Norm(x + Dropout(sublayer(x))), or the norm before the sub-layer."""
         rate = self.cfg.options.dropout if self.training else 0.0
-        if before:
-            return x + dropout(sublayer(norm(x)), rate)
-        return norm(x + dropout(sublayer(x), rate))
+        added = dropout(sublayer(norm(x) if before else x), rate)
+        x = x if spread is None else spread(x)
+        return x + added if before else norm(x + added)
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         rate = self.cfg.options.activation_dropout if self.training else 0.0

@@ -11,6 +11,7 @@ a head; else as in :mod:`sit_fairseq.symbols.streams`.
 """
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
@@ -233,28 +234,28 @@ class OwnMemory(Memory):
 
     def finish(self, last: nn.Module, x: Tensor, seen: Seen, number: int) -> Tensor:
         """See :class:`Memory`."""
-        hidden = x
-        if self._keeps or last.aggregated_attn is not None:
-            hidden = last.attend_to_self(x, seen, number)
-        view = seen.layout.aggregate(hidden)
-        if last.aggregated_attn is not None and last.cfg.aggregated_normalize_before:
-            view = last.aggregated_attn_layer_norm(view)
+        view = None
+        if last.aggregated_attn is not None:
+            view = seen.layout.aggregate(last.attend_to_self(x, seen, number))
+            if last.cfg.aggregated_normalize_before:
+                view = last.aggregated_attn_layer_norm(view)
         if not self._keeps:
             return self._streams_at_once(last, x, view, seen, number)
-        streams, own, aggregated = self.streams, self.own, self.aggregated
-        row = self._past.of_streams(streams)
+        streams, new = self.streams, self._new.of_streams(self.streams, True)
+        entries = streams.expand(self.own.entries).gather(1, self._past.of_streams(streams))
+        own = _InStreams(new, self.own.seen_by(entries=entries, stores=view is None))
+        x = last.attend_to_self(x, replace(seen, own=own, spread=partial(_at, row=new)), number)
         seen = replace(
             seen,
             layout=_StreamsOfRows(view),
             queries=seen.tokens,
-            own=own.seen_by(entries=streams.expand(own.entries).gather(1, row), stores=False),
-            aggregated=aggregated.seen_by(entries=streams.expand(aggregated.entries)),
+            aggregated=self.aggregated.seen_by(entries=streams.expand(self.aggregated.entries)),
             source=self._source,
         )
-        return last(_at(x, self._new.of_streams(streams, True)), seen, number)
+        return last.attend_to_others(x, seen, number)
 
     def _streams_at_once(
-        self, last: nn.Module, x: Tensor, view: Tensor, seen: Seen, number: int
+        self, last: nn.Module, x: Tensor, view: Optional[Tensor], seen: Seen, number: int
     ) -> Tensor:
         streams = self.streams
         row, mask = seen.layout.of_streams(streams, True), streams.mask(self._padding)
@@ -264,10 +265,14 @@ class OwnMemory(Memory):
             each = max(each, of_source.size(1))  # positions of a stream, or of what it reads
 
         def of_part(x: Tensor, part: Part) -> Tensor:
-            layout = part.layout
+            layout, rows = part.layout, row[part.rows]
+            own = _InStreams(rows, AtOnce(causal=True, expand=partial(_heads_at, row=rows)))
+            x = last.attend_to_self(
+                x, replace(seen, own=own, spread=partial(_at, row=rows)), number
+            )
             sources = [
                 (
-                    KeysValues(*_heads_at(of_source[part.streams], *layers[number]))
+                    layers[number].map(partial(_heads_at, row=of_source[part.streams]))
                     if letters == "CP"
                     else layers[number].map(lambda half: layout.expand(half[part.sentences]))
                 )
@@ -276,15 +281,15 @@ class OwnMemory(Memory):
             seen_of_sources = None if mask is None else mask[part.streams]
             tokens = _rotation(seen.tokens, lambda half: half[part.sequences])
             part_seen = Seen(
-                _StreamsOfRows(view[part.sequences]),
+                _StreamsOfRows(None if view is None else view[part.sequences]),
                 seen.position,
                 _rotation(tokens, layout.expand),
                 tokens,
-                AtOnce(causal=True),
+                own,
                 AtOnce(causal=True, expand=layout.expand),
                 [Views({number: one}, streams.hypotheses, seen_of_sources) for one in sources],
             )
-            return last(_at(x, row[part.rows]), part_seen, number)
+            return last.attend_to_others(x, part_seen, number)
 
         parts = streams.parts(max(1, MOST_AT_ONCE // (x.size(2) * each)))
         if len(parts) == 1:
@@ -302,7 +307,7 @@ class OwnMemory(Memory):
         for letters, (*rows, last) in zip(self._cross, self._views):
             if letters == "CP":
                 of_streams = self._sources.of_streams(replace(self.streams, hypotheses=1), True)
-                last = KeysValues(*_heads_at(of_streams, *last))
+                last = last.map(partial(_heads_at, row=of_streams))
             self._source.append(CrossAttentionCache([*[None] * len(rows), last]))
 
     def _see(self, canonical: Tensor, new: Tensor, position: Tensor) -> Seen:
@@ -359,11 +364,25 @@ class OwnMemory(Memory):
 class _StreamsOfRows:
     """Hands a layer of streams the aggregated view of the rows, (B*K, T, C)."""
 
-    view: Tensor
+    view: Optional[Tensor]
 
     def aggregate(self, streams: Tensor) -> Tensor:
         """See :class:`~sit_fairseq.models.attention.Layout`."""
         return self.view
+
+
+@dataclass(frozen=True, eq=False)
+class _InStreams:
+    """Has streams attend with the queries of their (N*K, T) rows among those of all sequences."""
+
+    row: Tensor
+    entries: Entries
+
+    def attend(
+        self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
+    ) -> Tensor:
+        """See :class:`~sit_fairseq.models.attention.Entries`."""
+        return self.entries.attend(layer, _heads_at(queries, self.row), kernel, new)
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,11 +407,10 @@ def _rotation(rotation: Optional[Rotation], change: Any) -> Optional[Rotation]:
     return Rotation(*map(change, rotation))
 
 
-def _heads_at(row: Tensor, *parts: Tensor) -> List[Tensor]:
-    """(B, H, L, D) each, at (N, T) rows among those of all sequences -> (N, H, T, D) each."""
-    table = torch.cat([part.transpose(1, 2).flatten(2) for part in parts], 2)
-    found = _at(table, row).unflatten(2, (len(parts), parts[0].size(1), -1))
-    return list(found.permute(2, 0, 3, 1, 4))
+def _heads_at(part: Tensor, row: Tensor) -> Tensor:
+    """(B, H, L, D) at (N, T) rows among those of all sequences -> (N, H, T, D)."""
+    found = _at(part.transpose(1, 2).flatten(2), row)
+    return found.unflatten(2, (part.size(1), -1)).transpose(1, 2)
 
 
 def _at(x: Tensor, row: Tensor) -> Tensor:
