@@ -73,6 +73,9 @@ def main(args: argparse.Namespace) -> None:
     known = json.loads(note.read_text(encoding="utf-8")) if note.is_file() else {"asked": asked}
     if known["asked"] != asked:
         raise UserError(f"{args.out} has a training with other options; name another folder", "out")
+    if (out / "model.pt").is_file():
+        print(f"the model is in {args.out} already")
+        return
     if not (out / "bin").is_dir():
         for line in teacher.teach(args.given, args.out, _LABELS * 60 * args.minutes):
             print(line, flush=True)

@@ -6,10 +6,12 @@ import pytest
 from command_line import sit
 from domains.planning.test_teaching import LAMPS, problem
 
+from sit_fairseq.commands import train
 from sit_fairseq.errors import UserError
 
 
-def test_a_model_is_trained_and_answers(tmp_path, capfd):
+def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(train, "_UPDATES", 0.01)
     (tmp_path / "in").mkdir()
     (tmp_path / "d.pddl").write_text(LAMPS)
     for number, (fits, goal) in enumerate((("xa xb yc", "abc"), ("xa yb", "ab"), ("xb yc", "bc"))):

@@ -81,7 +81,7 @@ def check_search(device, given=None, prefix=None, left_pad=False, number=1, **mo
     "options",
     [
         # Each attention, with and without others.
-        *(dict(stream_attention=pattern) for pattern in PATTERNS[::4]),
+        *(dict(stream_attention=pattern) for pattern in PATTERNS[::9]),
         dict(stream_places="own"),
         dict(stream_places="read"),
         *(

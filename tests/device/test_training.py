@@ -123,7 +123,7 @@ def check_steps(device, as_gpu, cfg, **model_options):
 
 CASES = {
     # Each attention, with and without others.
-    **{pattern: (ADACOS, dict(stream_attention=pattern)) for pattern in PATTERNS[::4]},
+    **{pattern: (ADACOS, dict(stream_attention=pattern)) for pattern in PATTERNS[::9]},
     **{name: (ADACOS, options) for name, options in MODELS.items()},
     **{name: (criterion, {}) for name, criterion in CRITERIONS.items()},
     "linear": (CRITERIONS["smoothing"], MODELS["linear"]),

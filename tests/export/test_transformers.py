@@ -219,8 +219,8 @@ for name in ("fairseq", "fairseq_cli", "omegaconf", "hydra", "sit_fairseq", "sen
 """
 
 
-@pytest.mark.parametrize("name, answer", [("prop", "a 1 b 1"), ("entities", "before ( sleep")])
-def test_the_snippet_of_the_card_runs_without_fairseq(name, answer, folder):
+def test_the_snippet_of_the_card_runs_without_fairseq(folder):
+    name, answer = "entities", "before ( sleep"
     card = (folder(name) / "README.md").read_text()
     snippet = re.search(r"```python\n(.*?)```", card, flags=re.DOTALL)[1]
     command = [sys.executable, "-c", ALONE + snippet]

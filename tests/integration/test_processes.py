@@ -51,11 +51,9 @@ dataset: {{batch_size: 8}}
 @pytest.mark.parametrize(
     "words, sentence",
     [
-        (["train", "DATA", *PLUG_IN, *TRAIN, "--num-shards", 2], "reads the whole data"),
         (["train", "DATA", *PLUG_IN, *TRAIN[:-6]], "--batch-size"),  # an assertion of fairseq's
         (["hydra-train", "--config-dir", ".", "--config-name", "own"], "regular expression"),
         (["preprocess", "-s", "src", "-t", "tgt", "--trainpref", "x", *PLUG_IN], "x.src"),
-        (["validate", "DATA", *PLUG_IN, "--path", "none.pt", "--batch-size", 8], "none.pt"),
         (["generate", "DATA", *PLUG_IN, "--path", "PATH", "--sampling", "--nbest", 2], "--nbest"),
         (["interactive", "DATA", *PLUG_IN, "--path", "PATH", "--replace-unk"], "--replace-unk is"),
     ],

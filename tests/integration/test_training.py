@@ -123,9 +123,9 @@ def test_own_places_are_trained_continued_and_answered_with(prop, tmp_path, caps
     assert after["cfg"]["model"]["stream_places"] == "own"
     assert before["model"].keys() == after["model"].keys()
     both = f"{tuned}:{prop.trained}"
-    for search in ((), ("--constrained", "prop"), ("--verify", "prop", "--verify-beams", "1,2")):
-        generate(prop.data, both, "--beam", 2, "--max-len-b", 8, *search)
-        assert capsys.readouterr().out.count("\nH-") == 100
+    search = ("--constrained", "prop", "--verify", "prop", "--verify-beams", "1,2")
+    generate(prop.data, both, "--beam", 2, "--max-len-b", 8, *search)
+    assert capsys.readouterr().out.count("\nH-") == 100
     interactive(prop.data, tuned, prop.lines[:3], tmp_path, "--autocast", "bfloat16")
     assert capsys.readouterr().out.count("\nH-") == 3
 
