@@ -167,7 +167,7 @@ def test_a_command_that_fails_is_not_done(tmp_path):
 @pytest.mark.parametrize(
     "words, reason",
     [
-        (["none"], "no task none, but conversion, copying, ltl, prop"),
+        (["none"], "no task none, but conversion, copying, ltl, places, prop"),
         (["prop", "huge"], "no scale huge, but mini, medium, paper, tiny"),
         (["prop", "mini", "none"], "no step none, but model, results, ablation"),
         (["prop", "mini", "model", "lables=spot"], "prop has no value lables"),

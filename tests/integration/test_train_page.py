@@ -50,7 +50,9 @@ def test_commands_run_as_printed(tmp_path, capsys):
     assert set(answer.group(1).split()) <= known - names | {"<ent17>", "Ada", "<ent99>"}
 
     (front,) = re.findall(
-        r"```bash\n(fairseq-preprocess.*?)```", (ROOT / "README.md").read_text(), re.S
+        r"```bash\npython -m examples.entities.sentences my .*?\n(fairseq-preprocess.*?)```",
+        (ROOT / "README.md").read_text(),
+        re.S,
     )
     front = front.replace("--testpref my/test", "--testpref my/valid").replace("my/bin", "my/front")
     front, shorter = re.subn(r"--max-update \d+", "--max-update 4 --cpu --num-workers 0", front)
