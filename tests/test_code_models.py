@@ -248,7 +248,8 @@ def test_only_models_of_symbols_cost_more_with_more_symbols():
     texts = [cost.text_of(number, Random(1)) for number in (2, 4)]
     assert [len(PATTERN.symbols(text)) for text in texts] == [2, 4]
     found = {name: [cost.cost(one, t) for t in texts] for name, one in cost.MODELS.items()}
-    plain, own, every = found.values()
+    plain, own, light, every = found.values()
     assert plain[0] == plain[1]
     for number in (0, 1):  # operations, and bytes
-        assert plain[0][number] < own[0][number] < own[1][number] < every[1][number]
+        assert plain[0][number] < light[1][number] < own[1][number] < every[1][number]
+        assert own[0][number] < own[1][number]

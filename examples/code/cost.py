@@ -14,7 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import (
+    FlopCounterMode,
+    sdpa_backward_flop_count,
+    sdpa_flop_count,
+)
 
 from examples.code.pieces import NAMES, PIECES
 from examples.script import run
@@ -24,6 +28,17 @@ from sit_fairseq.models.config import LanguageModelConfig
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.symbols.tokens import TokenTable
 
+# Attention on a CPU, which the counter does not know.
+ATTENTION = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: (
+        lambda query, key, value, *args, **kwargs: sdpa_flop_count(query, key, value)
+    ),
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: (
+        lambda grad, query, key, value, *args, **kwargs: sdpa_backward_flop_count(
+            grad, query, key, value
+        )
+    ),
+}
 LENGTH, SYMBOLS = 128, (1, 2, 4, 8, 16)
 SIZES = dict(
     decoder_embed_dim=64,
@@ -35,6 +50,7 @@ SIZES = dict(
 MODELS = {
     "Plain": dict(symbol_embedding="fixed", stream_attention="DP"),
     "Streams, own places": dict(stream_attention="DP-DA", stream_places="own"),
+    "Streams, a light last layer": dict(stream_attention="DP-DA", stream_places="read"),
     "Streams, all places": dict(stream_attention="DP-DA", stream_places="all"),
 }
 
@@ -63,7 +79,7 @@ def cost(options: Dict[str, str], text: List[str]) -> Tuple[int, int]:
             kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    with FlopCounterMode(display=False) as counter, saved_tensors_hooks(
+    with FlopCounterMode(display=False, custom_mapping=ATTENTION) as counter, saved_tensors_hooks(
         keep, lambda tensor: tensor
     ):
         logits = model(before).flatten(0, 1)
