@@ -67,7 +67,10 @@ def _draw_cost(axes, times) -> None:
     axes.axhline(1.0, color="0.4", linewidth=1.0)
     axes.set_xticks(range(len(times)), [name.removeprefix("prop, ") for name in times])
     axes.set_ylabel("training time / plain")
-    axes.legend(fontsize="small", title="--stream-places", title_fontsize="small")
+    axes.set_ylim(0, 1.4 * axes.get_ylim()[1])
+    axes.legend(
+        fontsize="small", title="--stream-places", title_fontsize="small", ncols=3, loc="upper left"
+    )
 
 
 if __name__ == "__main__":
