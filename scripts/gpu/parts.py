@@ -89,7 +89,7 @@ def data(folder: Path, size: int, *words: Any) -> Path:
 
 
 def renamings(device: str, small: bool, folder: Path) -> Found:
-    """Of 2,000 sentences of each model, asked in equal batches before and after."""
+    """Asks each shipped model 2,000 sentences, then the same ones renamed, in equal batches."""
     size = 6 if small else 2000
     for name, asked in QUESTIONS.items():
         model = Model.load(ROOT / "checkpoints" / name, device=device)
@@ -125,7 +125,7 @@ def _renamed(sources: Sequence[str], pattern: str, rng: Random) -> Iterator[Tupl
 
 
 def conversion(device: str, small: bool, folder: Path) -> Found:
-    """Of a transformer of each size, with the embeddings of its own symbols."""
+    """Converts a transformer of each size and has the command compare both."""
     binary = data(folder, 200 if small else 2000, "prop")
     for name, sizes in list(SIZES.items())[: 1 if small else 2]:
         saved = folder / "saved"
@@ -149,7 +149,7 @@ def conversion(device: str, small: bool, folder: Path) -> Found:
 
 
 def speed(device: str, small: bool, folder: Path) -> Found:
-    """Of random weights of the paper's sizes, the most important first."""
+    """Times training and search of models of the paper's sizes with random weights: float32 first."""
     sizes = (2,) if small else (64, 256, 1024, 4096)
     binary = str(data(folder, max(sizes) + 100, "prop", "--symbols", 5))
     ways = {"float32": sizes, "bfloat16": sizes, "torch.compile": sizes[2:3]}
@@ -178,13 +178,13 @@ def _measured(
         memory.reset()
         seconds = interleaved({"": case}, 1 if small else 3, device)[""]
         peak = memory.bytes()
-    except Exception as error:  # one model, dtype or size that fails says nothing of the others
+    except Exception as error:  # the other models, dtypes and sizes are still measured
         return {"failed": f"{type(error).__name__}: {str(error).splitlines()[0]}"}
     return {"a second": round(size / seconds, 1), "MiB": peak and round(peak / 2**20)}
 
 
 def recipes(device: str, small: bool, folder: Path) -> Found:
-    """For most of a minute each, as ``examples/paper/hydra`` has them."""
+    """Trains by each configuration of ``examples/paper/hydra`` for most of a minute."""
     for logic in ("prop", "ltl"):
         (folder / logic).mkdir()
         binary = data(folder / logic, 100 if small else 4000, logic, "--symbols", 5)

@@ -83,7 +83,8 @@ class StreamLayer(nn.Module):
         return self._residual(x, self.self_attn_layer_norm, attend, before, seen.spread)
 
     def attend_to_others(self, x: Tensor, seen: Seen, number: int) -> Tensor:
-        """What comes after the per-stream self-attention."""
+        """The layer after its per-stream self-attention: it attends to the aggregated view and to
+        sources, and ends with the feed-forward network, as far as it has these."""
 
         def to_aggregate(h: Tensor) -> Tensor:
             view = self.aggregated_attn.project(seen.layout.aggregate(h), seen.tokens)

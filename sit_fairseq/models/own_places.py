@@ -227,7 +227,8 @@ class OwnMemory(Memory):
     self-attention, whatever the number of symbols.
 
     In the last layer a stream begins as its symbol's own state at its places and as the background
-    elsewhere. No stream attends to another there, as the aggregated view is that of the rows.
+    elsewhere. No stream attends to another there, as the aggregated view is that of the rows. The
+    layer projects queries, keys and values of rows, and gathers them for the streams.
     """
 
     lay_out = OwnPlaces.packed
