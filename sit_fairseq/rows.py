@@ -12,10 +12,13 @@ of the model.
 import math
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, List, Optional, Pattern, Tuple, Union
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from sit_fairseq.domains.placeholders.grammar import OnceGrammar
 from sit_fairseq.errors import UserError
@@ -165,6 +168,10 @@ class RowModel(nn.Module):
 
     @torch.no_grad()
     def step(self, canonical: Tensor, memory: RowMemory) -> Tensor:
+        """:meth:`forward` without gradients."""
+        return self(canonical, memory)
+
+    def forward(self, canonical: Tensor, memory: RowMemory) -> Tensor:
         """(H, P, V + 4 + S) logits after what the memory has not read of (H, T) canonical ids: base
         logits from the mean over the rows, that of a name from its own row (Algorithm 5)."""
         new = canonical[:, memory.read :].cpu()
@@ -285,7 +292,7 @@ class Names:
             For each text its answers, best first, with their scores. A list is empty where a text has
             no answer.
         """
-        names = [list(dict.fromkeys(m.group() for m in self._pattern.finditer(t))) for t in texts]
+        names = [self._names(text) for text in texts]
         sources = [self._read(text, own) for text, own in zip(texts, names)]
         causal = not self._model.model.config.is_encoder_decoder
         beam = max(num_beams, num_return_sequences)
@@ -298,10 +305,7 @@ class Names:
             **most,
         )
         sampling = Sampling(top_k, top_p) if do_sample else None
-        pad, eos = (getattr(self._model.vocabulary.dictionary, name)() for name in ("pad", "eos"))
-        sources = [source if causal else [*source, eos] for source in sources]
-        width = max(map(len, sources), default=0)
-        tokens = torch.tensor([source + [pad] * (width - len(source)) for source in sources])
+        tokens = self._padded(sources, not causal)
         if causal:
             if once:
                 raise UserError("a continuation has no source whose names it could repeat", "once")
@@ -326,6 +330,30 @@ class Names:
             for nbest, own, begin in zip(found, names, begins)
         ]
 
+    def loss(self, texts: List[str], answers: List[str]) -> Tensor:
+        """The mean cross-entropy of the tokens of answers to some texts, with gradients: to train a
+        seq2seq model further. Each name of an answer is one of its text."""
+        if not self._model.model.config.is_encoder_decoder:
+            raise UserError("only seq2seq models have a loss of answers to texts")
+        names = [self._names(text) for text in texts]
+        sources = [self._read(text, own) for text, own in zip(texts, names)]
+        targets = [self._read(text, own, False) for text, own in zip(answers, names)]
+        context = self._model.encode(self._padded(sources, True))
+        gold = context.slots.encode(self._padded(targets, True))
+        dictionary = self._model.vocabulary.dictionary
+        fed = F.pad(gold[:, :-1], (1, 0), value=dictionary.eos())
+        logits = self._model(fed, self._model.memory(context))
+        return F.cross_entropy(logits.transpose(1, 2), gold, ignore_index=dictionary.pad())
+
+    def _names(self, text: str) -> List[str]:
+        return list(dict.fromkeys(match.group() for match in self._pattern.finditer(text)))
+
+    def _padded(self, sentences: List[List[int]], ends: bool) -> Tensor:
+        """(B, T) the dictionary indices of sentences, each with ``</s>`` if it ``ends``."""
+        dictionary = self._model.vocabulary.dictionary
+        rows = [torch.tensor(one + [dictionary.eos()] * ends) for one in sentences]
+        return pad_sequence(rows, batch_first=True, padding_value=dictionary.pad())
+
     def is_one_token(self, word: str) -> bool:
         """Whether a word can be ``actual`` or ``placeholder``."""
         return self._tokenizer.decode([self._last(word)]).strip() == word
@@ -338,11 +366,13 @@ class Names:
             raise UserError(f"{word!r} is no single token of the model", "actual placeholder")
         return self._last(word)
 
-    def _read(self, text: str, names: List[str]) -> List[int]:
-        """The dictionary indices of a text whose names are those of ``names``."""
+    def _read(self, text: str, names: List[str], special: bool = True) -> List[int]:
+        """The dictionary indices of a text whose names are those of ``names``, with or without what the
+        tokenizer adds before and after it."""
         matches = list(self._pattern.finditer(text))
         slots = [f"@{names.index(match.group())}" for match in matches]
-        actual, encode = self._model._actual, self._tokenizer
+        actual = self._model._actual
+        encode = partial(self._tokenizer, add_special_tokens=special)
 
         def plain(ids: List[int]) -> List[str]:
             return [f"{index:07d}" for index in ids]

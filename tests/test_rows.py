@@ -1,5 +1,6 @@
 """Streams through models of transformers, as rows of a batch."""
 
+import copy
 import re
 import subprocess
 import sys
@@ -108,6 +109,22 @@ def test_renamed_texts_have_renamed_answers_with_equal_scores(model, search):
         found.append(names_of(model).generate(texts, max_new_tokens=20, **search))
     expected = [[(renamed(text), score) for text, score in nbest] for nbest in found[0]]
     assert expected == found[1] and all(found[0])
+
+
+def test_loss_is_minus_the_score_and_trains_the_model(model):
+    if not model.config.is_encoder_decoder:
+        with pytest.raises(UserError):
+            names_of(model).loss(TEXTS, TEXTS)
+        return
+    wide = copy.deepcopy(model).double()
+    names = names_of(wide)
+    found = [(t, *n[0]) for t, n in zip(TEXTS, names.generate(TEXTS, max_new_tokens=20))]
+    losses = [names.loss([text], [answer]) for text, answer, _ in found]
+    scores = [score for *_, score in found]
+    assert [-loss.item() for loss in losses] == pytest.approx(scores, rel=1e-5)
+    assert torch.equal(losses[0], names.loss(*([renamed(text)] for text in found[0][:2])))
+    (gradient,) = torch.autograd.grad(losses[0], [wide.get_output_embeddings().weight])
+    assert gradient.abs().max() > 0
 
 
 @pytest.mark.parametrize("text, word", [("w30 {x} w5", "w30 Pedro w5"), ("w30 w31", "w30 w31")])

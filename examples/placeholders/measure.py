@@ -15,7 +15,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 import sacrebleu
 import torch
 
-from examples.placeholders.messages import PLACEHOLDER, keys_of, messages
+from examples.placeholders.messages import PLACEHOLDER, Message, keys_of, messages
 from examples.placeholders.student import load
 from examples.script import run
 from sit_fairseq.domains.placeholders.domain import PlaceholderJudge
@@ -27,6 +27,7 @@ from sit_fairseq.rows import Names
 from sit_fairseq.storage.files import replacing
 
 BATCH = 32
+HEAD = "once, % | 1 / 2 / 3 / 4 / 5 placeholders | same, % | chrF | BLEU | time |"
 RUNGS = 3  # forms of masks that the ladder tries
 NAMES = ("Pedro", "David", "Maria", "Paulo", "Carlos", "Smith", "Thomas", "London")
 
@@ -184,32 +185,30 @@ def ways(translator: Names, rows: Names, best: List[str], beams: int) -> Iterato
     yield Way(f"ladder of {climbed}", Ladder(plain, PLACEHOLDER, best, forced).texts, None)
 
 
+def sets(side: int, per_number: int) -> Tuple[Test, List[str], List[Message]]:
+    """The test from the language of a side, other lines, on which forms and words are chosen, and the
+    messages of training."""
+    found = messages()
+
+    def some(part: str, most: int) -> Iterator[Message]:
+        for number in range(1, 6):
+            yield from [one for one in found[part] if one.number == number][:most]
+
+    test = some("test", per_number)
+    pairs = [Pair(one.sides[side], one.sides[1 - side], one.keys[side]) for one in test]
+    return pairs, [one.sides[side] for one in some("train", 50)], found["train"]
+
+
 def main(models: Path, direction: str, per_number: int, out: Path) -> None:
     torch.set_num_threads(1)
     (folder,) = models.glob(f"{direction}-*")
     model, tokenizer = load(folder)
     translator = Names(model, tokenizer, r"(?!)")
-    side = int(direction == "pten")
-    parts = {
-        part: [Pair(one.sides[side], one.sides[1 - side], one.keys[side]) for one in found]
-        for part, found in messages().items()
-    }
-    test = [
-        one
-        for number in range(1, 6)
-        for one in [one for one in parts["test"] if len(one.keys) == number][:per_number]
-    ]
-    # The forms are chosen on other messages.
-    tried = [
-        one.source
-        for number in range(1, 6)
-        for one in [one for one in parts["train"] if len(one.keys) == number][:50]
-    ]
+    test, tried, _ = sets(int(direction == "pten"), per_number)
     actual, placeholder = words(translator, tried)
     rows = Names(model, tokenizer, PLACEHOLDER, actual, placeholder)
     trials = try_forms(tried, batches(translator), PLACEHOLDER)
     best = [trial.form for trial in trials if trial.form in FORMS][:RUNGS]
-    head = "once, % | 1 / 2 / 3 / 4 / 5 placeholders | same, % | chrF | BLEU | time |"
     lines = []
     for beams in (1, 5):
         first = None
@@ -223,7 +222,7 @@ def main(models: Path, direction: str, per_number: int, out: Path) -> None:
         print(
             f"{len(test)} messages, {direction}; chosen on {len(tried)} others: {chosen}", file=file
         )
-        print(f"\n| way | {head}\n| --- | --- | --- | ---: | ---: | ---: | ---: |", file=file)
+        print(f"\n| way | {HEAD}\n| --- | --- | --- | ---: | ---: | ---: | ---: |", file=file)
         print(*lines, sep="\n", file=file)
 
 
