@@ -22,7 +22,7 @@ from fairseq.models import (
 from torch import Tensor, nn
 
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.models.attention import Rotary
+from sit_fairseq.models.attention import Rotation
 from sit_fairseq.models.config import AttentionPattern
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.symbols.slots import Slots
@@ -42,7 +42,7 @@ class _Attention(nn.Module):
         if not own_view:
             self.q_proj, self.kv_proj = nn.Linear(dim, dim), nn.Linear(dim, 2 * dim)
         self.out_proj = nn.Linear(dim, dim)
-        self.rotary = Rotary(dim // self.heads) if rope else None
+        self.rope = rope
 
     def forward(
         self,
@@ -77,10 +77,10 @@ class _Attention(nn.Module):
         return self.out_proj(mixed.transpose(2, 3).flatten(3)), (keys, values)
 
     def _rotate(self, x: Tensor, step: int) -> Tensor:
-        if self.rotary is None:
+        if not self.rope:
             return x
         position = torch.arange(step, step + x.size(-2), device=x.device).unsqueeze(0)
-        return self.rotary(position, x.dtype)(x)
+        return Rotation.by(position, x.size(-1), x.dtype)(x)
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(3, (self.heads, -1)).transpose(2, 3)

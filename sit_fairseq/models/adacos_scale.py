@@ -71,13 +71,9 @@ class AdaCosScale(nn.Module):
 
         Every rank must call this after each optimiser step, also one that saw no data.
         """
-        device = self.scale.device
-        angles = _gather(torch.cat(self._angles) if self._angles else torch.empty(0, device=device))
-        others = _gather(
-            torch.cat(self._others)
-            if self._others
-            else torch.empty(0, device=device, dtype=torch.float64)
-        )
+        none = self.scale.new_empty(0)
+        angles = _gather(torch.cat([none, *self._angles]))
+        others = _gather(torch.cat([none.double(), *self._others]))
         self._angles, self._others = [], []
         if angles.numel() == 0:
             return

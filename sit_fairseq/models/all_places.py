@@ -5,16 +5,16 @@ Shapes as in :mod:`sit_fairseq.symbols.streams`; P new tokens.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from sit_fairseq.models.attention import AtOnce, Entries, Seen, Views
-from sit_fairseq.models.cache import CrossAttentionCache, SelfAttentionCache
+from sit_fairseq.models.attention import AtOnce, Seen
+from sit_fairseq.models.cache import CrossAttentionCache
 from sit_fairseq.models.memory import Memory
-from sit_fairseq.symbols.streams import Reordering, Repetition, Streams
+from sit_fairseq.symbols.streams import Continuation, Streams, changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +34,18 @@ class AllPlaces:
     padding: Optional[Tensor] = None
 
     def to(self, device: torch.device) -> "AllPlaces":
-        """The layout, made on the CPU, for tensors of a device."""
-        padding = None if self.padding is None else self.padding.to(device, non_blocking=True)
-        canonical = self.canonical.to(device, non_blocking=True)
-        return AllPlaces(canonical, self.num_base, self.streams.to(device), padding)
+        """See :class:`~sit_fairseq.models.attention.Layout`, as for all methods."""
+        parts = ("canonical", "streams", "padding")
+        return changed(self, lambda part: part.to(device, non_blocking=True), *parts)
 
-    def select(self, to: Reordering) -> Tuple["AllPlaces", Tensor]:
-        """The layout of these sentences, and the rows that it has of this one."""
+    def select(self, to: Continuation) -> Tuple["AllPlaces", Tensor]:
+        """Its rows are those over streams."""
         streams = replace(to.streams, hypotheses=1)
-        padding = None if self.padding is None else self.padding[to.sentences]
-        selected = AllPlaces(self.canonical[to.sentences], self.num_base, streams, padding)
-        return selected, to.rows_of_streams
+        selected = changed(self, lambda part: part[to.sentences], "canonical", "padding")
+        return replace(selected, streams=streams), to.rows_of_streams
 
     def vectors(self) -> Tensor:
-        """(N*K, T) rows of the matrix of embeddings; see
-        :class:`~sit_fairseq.models.attention.Layout`. Symbols without a stream are placeholders."""
+        """Symbols without a stream are placeholders."""
         num_base, streams = self.num_base, self.streams
         tokens = streams.expand(self.canonical)
         # Not repeat_interleave, which PyTorch 2.13 exports to ONNX in a wrong order.
@@ -59,26 +56,19 @@ class AllPlaces:
         return torch.where(tokens < num_base, tokens, special)
 
     def spread(self, x: Tensor) -> Tensor:
-        """(B*K, T, ...) of tokens -> (N*K, T, ...) of rows; what all share stays as it is."""
+        """What all share stays as it is."""
         return x if len(x) == 1 else self.streams.expand(x)
 
     def aggregate(self, hidden: Tensor) -> Tensor:
-        """Fuses the streams of each sentence into one view (Algorithm 2).
-
-        Args:
-            hidden: (N*K, T, C) hidden states of all streams.
-
-        Returns:
-            (B*K, T, C) the mean over streams, but at a symbol's tokens the hidden
-            state of that symbol's own stream. Invariant under renaming.
-        """
+        """The mean over streams, but at a symbol's tokens the hidden state of that symbol's own
+        stream. Invariant under renaming."""
         is_symbol, row = self._own
         # An embedding, as its gradient takes a sixth of the time of an index's on a CPU.
         own = F.embedding(row, hidden.reshape(-1, hidden.size(2)))
         return torch.where(is_symbol.unsqueeze(2), own, self.streams.mean(hidden))
 
     def at_once(self, causal: bool) -> List[AtOnce]:
-        """See :class:`~sit_fairseq.models.attention.Layout`."""
+        """Sequences have one view, which all streams share."""
         mask = self.streams.mask(self.padding)
         return [AtOnce(mask, causal), AtOnce(mask, causal, self.streams.expand)]
 
@@ -98,57 +88,35 @@ class AllMemory(Memory):
 
     lay_out = AllPlaces
 
-    def finish(self, last: nn.Module, x: Tensor, seen: Seen, number: int) -> Tensor:
-        """See :class:`Memory`."""
-        return last(x, seen, number)
-
     def _begin(self, source: Any) -> None:
-        self._continued: Optional[Repetition] = None
         if self._keeps:
-            rows, device = self._stream.numel() * self.streams.hypotheses, self._stream.device
-            self.own, self.aggregated = (
-                SelfAttentionCache(rows, self._decoder.cfg.num_heads, device) for _ in range(2)
-            )
             self._source = [CrossAttentionCache(layers) for layers in self._views]
 
     def _see(self, canonical: Tensor, new: Tensor, position: Tensor) -> Seen:
         streams = self.streams
         layout = self.lay_out(new, self._decoder.embed_tokens.vocabulary.num_base, streams)
-        return Seen(
-            layout,
-            position,
-            *self._decoder.rotations(layout, position),
-            *(self._kept(new) if self._keeps else layout.at_once(causal=True)),
-            self._source if self._keeps else self._sources_at_once(),
-        )
-
-    def _kept(self, new: Tensor) -> Sequence[Entries]:
-        """The entries of self-attentions, with those of (B*K, P) new tokens."""
-        sequences = torch.arange(len(new), device=new.device)
-        of_rows = self.streams.expand(sequences)
-        rows = torch.arange(of_rows.numel(), device=new.device)
-        self.own.advance(rows, rows.numel(), new.size(1))
-        self.aggregated.advance(of_rows, sequences.numel(), new.size(1))
-        return self.own, self.aggregated
-
-    def _sources_at_once(self) -> List[Views]:
-        streams, mask = self.streams, self.streams.mask(self._padding)
-        expand = {"CP": self._continued, "CA": streams.expand}
-        return [
-            Views(layers, streams.hypotheses, mask, expand[letters])
-            for letters, layers in zip(self._cross, self._views)
-        ]
-
-    def _follow(self, to: Reordering, order: Tensor) -> None:
-        self._select(to.rows)
-
-    def _repeat(self, continued: Repetition) -> None:
-        self._continued = continued
+        entries, sources = layout.at_once(causal=True), self._source
         if self._keeps:
-            size = self.streams.hypotheses
-            hypotheses = torch.arange(size, device=continued.index.device)
-            self._select((continued.index.unsqueeze(1) * size + hypotheses).flatten())
+            sequences = torch.arange(len(new), device=new.device)
+            of_rows = streams.expand(sequences)
+            rows = torch.arange(of_rows.numel(), device=new.device)
+            self.own.advance(rows, rows.numel(), new.size(1))
+            self.aggregated.advance(of_rows, sequences.numel(), new.size(1))
+            entries = self.own, self.aggregated
+        else:
+            mask, expand = streams.mask(self._padding), {"CP": self._of_streams}
+            sources = [
+                AtOnce(mask, False, expand.get(letters, streams.expand), view, streams.hypotheses)
+                for letters, view in zip(self._cross, self._views)
+            ]
+        return Seen(layout, position, *self._decoder.rotations(layout, position), *entries, sources)
 
-    def _select(self, rows: Tensor) -> None:
-        self.own.select(rows)
-        self.aggregated.select(rows)
+    def _of_streams(self, views: Tensor) -> Tensor:
+        """Views of the streams at the start, to those of the streams as they are now."""
+        if len(views) == len(self._stream):
+            return views
+        return F.embedding(self._stream, views.flatten(1)).view(-1, *views.shape[1:])
+
+    def _follow(self, to: Continuation, order: Optional[Tensor]) -> None:
+        if self._keeps:
+            self._select(to.rows)

@@ -6,16 +6,19 @@ attention is allowed.
 """
 
 from dataclasses import dataclass
-from typing import Callable, NamedTuple, Optional, Protocol, Sequence
+from typing import Any, Callable, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.models.cpu_kernels import Linear, attention
+from sit_fairseq.symbols.streams import Continuation
 
 # (R, H, T, D) queries, (R, H, U, D) keys and values, and a mask -> (R, H, T, D).
 Kernel = Callable[..., Tensor]
+
+# Of the angles of rotations.
+_BASE = 10000.0
 
 
 class KeysValues(NamedTuple):
@@ -36,33 +39,18 @@ class Rotation(NamedTuple):
     cos: Tensor
     sin: Tensor
 
+    @classmethod
+    def by(cls, position: Tensor, head_dim: int, dtype: torch.dtype) -> "Rotation":
+        """The rotation by (R, T) positions, for an even D."""
+        channels = torch.arange(0, head_dim, 2, dtype=torch.float64, device=position.device)
+        angle = position.unsqueeze(2) * _BASE ** -(channels / head_dim)
+        cos, sin = angle.cos().to(dtype), angle.sin().to(dtype)
+        return cls(torch.cat((cos, cos), 2).unsqueeze(1), torch.cat((-sin, sin), 2).unsqueeze(1))
+
     def __call__(self, x: Tensor) -> Tensor:
         """(R, H, T, D) -> (R, H, T, D)."""
         cos, sin = self.cos.to(x.dtype), self.sin.to(x.dtype)  # autocast narrows x alone
         return _Rotate.apply(x, cos, sin) if x.requires_grad else _rotate(x, cos, sin)
-
-
-class Rotary(nn.Module):
-    """The rotations of a stack.
-
-    Args:
-        head_dim: D, even.
-    """
-
-    BASE = 10000.0
-
-    def __init__(self, head_dim: int) -> None:
-        super().__init__()
-        self.head_dim = head_dim
-
-    def forward(self, position: Tensor, dtype: torch.dtype) -> Rotation:
-        """The rotation by (R, T) positions."""
-        channels = torch.arange(0, self.head_dim, 2, dtype=torch.float64, device=position.device)
-        angle = position.unsqueeze(2) * self.BASE ** -(channels / self.head_dim)
-        cos, sin = angle.cos().to(dtype), angle.sin().to(dtype)
-        return Rotation(
-            torch.cat((cos, cos), 2).unsqueeze(1), torch.cat((-sin, sin), 2).unsqueeze(1)
-        )
 
 
 class _Rotate(torch.autograd.Function):
@@ -85,70 +73,37 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return (x * cos).addcmul_(x.roll(x.size(-1) // 2, -1), sin)
 
 
-class Entries(Protocol):
-    """The keys and values that one attention of each layer sees."""
-
-    def attend(
-        self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
-    ) -> Tensor:
-        """Attends from (R, H, T, D) queries, with a result of that shape.
-
-        Args:
-            layer: its number.
-            queries: of the rows.
-            kernel: attends by the layer's own means.
-            new: keys and values that join the entries; None in a cross-attention.
-        """
+# What one attention of each layer sees: attends from (R, H, T, D) queries of the layer of a number, by
+# its kernel, with a result of their shape. New keys and values join, None in a cross-attention.
+Entries = Callable[[int, Tensor, Kernel, Optional[KeysValues]], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
 class AtOnce:
-    """The new keys and values alone: all positions are there.
+    """Keys and values that are all there: the new ones, or those of sources that K hypotheses share.
 
     Attributes:
-        mask: (R, 1, T or 1, U); None if all are seen.
+        mask: (R, 1, T or 1, U); None if all are seen. As for K T queries of R / K rows.
         causal: whether later positions are hidden; not together with ``mask``.
-        expand: repeats keys and values of sequences for their rows.
+        expand: repeats keys and values of sentences or sequences for their rows.
+        layers: keys and values of sources, by layer; None for the new ones.
+        hypotheses: K.
     """
 
     mask: Optional[Tensor] = None
     causal: bool = False
     expand: Optional[Callable[[Tensor], Tensor]] = None
-
-    def attend(
-        self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
-    ) -> Tensor:
-        """See :class:`Entries`."""
-        new = new if self.expand is None else new.map(self.expand)
-        return kernel(queries, *new, mask=self.mask, causal=self.causal)
-
-
-@dataclass(frozen=True, eq=False)
-class Views:
-    """The keys and values of sources in a cross-attention, which K hypotheses share.
-
-    Attributes:
-        layers: of each layer.
-        hypotheses: K.
-        mask: as for K times as many queries of rows / K rows; None if all are seen.
-        expand: repeats keys and values of sentences for their streams.
-    """
-
-    layers: Sequence[KeysValues]
+    layers: Union[None, Sequence[KeysValues], Dict[int, KeysValues]] = None
     hypotheses: int = 1
-    mask: Optional[Tensor] = None
-    expand: Optional[Callable[[Tensor], Tensor]] = None
 
-    def attend(
+    def __call__(
         self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
     ) -> Tensor:
-        """See :class:`Entries`."""
-        view = self.layers[layer]
+        view, length = new if self.layers is None else self.layers[layer], queries.size(2)
         view = view if self.expand is None else view.map(self.expand)
         if self.hypotheses == 1:
-            return kernel(queries, *view, mask=self.mask)
+            return kernel(queries, *view, mask=self.mask, causal=self.causal)
         # The hypotheses become query positions: no copy of keys and values.
-        length = queries.size(2)
         queries = queries.unflatten(0, (-1, self.hypotheses)).transpose(1, 2).flatten(2, 3)
         attended = kernel(queries, *view, mask=self.mask)  # R/K x H x K*T x D
         return attended.unflatten(2, (self.hypotheses, length)).transpose(1, 2).flatten(0, 1)
@@ -156,6 +111,13 @@ class Views:
 
 class Layout(Protocol):
     """Which rows of hidden states stand for the T tokens of sequences."""
+
+    def to(self, device: torch.device) -> "Layout":
+        """The layout, made on the CPU, for tensors of a device."""
+
+    def select(self, to: Continuation) -> Tuple["Layout", Tensor]:
+        """The layout of other sentences, with one hypothesis each, and the rows that it has of this
+        one."""
 
     def vectors(self) -> Tensor:
         """(R, T') the row of the matrix of embeddings that each begins with (Algorithm 1)."""
@@ -208,17 +170,9 @@ class _Attention(nn.Module):
         x = x.unflatten(2, (self.num_heads, -1)).transpose(1, 2)  # -> R x H x T x D
         return x if rotation is None else rotation(x)
 
-    def _kernel(
-        self,
-        queries: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        *,
-        mask: Optional[Tensor] = None,
-        causal: bool = False,
-    ) -> Tensor:
+    def _kernel(self, queries: Tensor, keys: Tensor, values: Tensor, **seen: Any) -> Tensor:
         rate = self.dropout if self.training else 0.0
-        return attention(queries, keys, values, mask=mask, causal=causal, dropout_rate=rate)
+        return attention(queries, keys, values, dropout_rate=rate, **seen)
 
     def _output(self, attended: Tensor) -> Tensor:
         return self.out_proj(attended.transpose(1, 2).flatten(2))  # -> R x T x C
@@ -236,7 +190,7 @@ class StreamSelfAttention(_Attention):
         queries, keys, values = self.qkv_proj(x).chunk(3, dim=2)
         queries, keys = (self._heads(part, seen.queries) for part in (queries, keys))
         new = KeysValues(keys, self._heads(values))
-        return self._output(seen.own.attend(layer, queries, self._kernel, new))
+        return self._output(seen.own(layer, queries, self._kernel, new))
 
 
 class ViewAttention(_Attention):
@@ -267,4 +221,4 @@ class ViewAttention(_Attention):
     ) -> Tensor:
         """Attends from the rows of ``x`` (R, T, C) to the entries of a view, which ``new`` joins."""
         queries = self._heads(self.q_proj(x), seen.queries)
-        return self._output(entries.attend(layer, queries, self._kernel, new))
+        return self._output(entries(layer, queries, self._kernel, new))

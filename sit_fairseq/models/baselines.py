@@ -16,7 +16,7 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.all_places import AllPlaces
 from sit_fairseq.models.config import DecoderOptions, has_source
-from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
+from sit_fairseq.models.embedding import TokenEmbedding
 from sit_fairseq.models.memory import Memory
 from sit_fairseq.models.stacks import Decoder
 from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer, without_embedding
@@ -179,18 +179,6 @@ class NumberedVocabulary(TextVocabulary, OneStreamVocabulary):
         return self.fresh_symbols
 
 
-class _OneStreamTable(StreamTable):
-    """Looks canonical ids up in a matrix and multiplies features with it."""
-
-    def _vectors(self, layout: AllPlaces) -> Tensor:
-        # Beams that are dead anyway hold ids without a vector.
-        unknown = layout.canonical >= self.matrix.size(0)
-        return layout.canonical.masked_fill(unknown, self.vocabulary.unk)
-
-    def _logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
-        return hidden @ matrix.t()
-
-
 class OneStreamEmbedding(TokenEmbedding):
     """A learnt row for each canonical id.
 
@@ -205,9 +193,14 @@ class OneStreamEmbedding(TokenEmbedding):
         """The C of AdaCos: one class for each vector."""
         return self.weight.size(0)
 
-    def table(self) -> StreamTable:
-        """The vectors of a batch."""
-        return _OneStreamTable(self, self._matrix())
+    def rows_of(self, layout: AllPlaces, number: int) -> Tensor:
+        """Beams that are dead anyway hold ids without a vector."""
+        unknown = layout.canonical >= number
+        return layout.canonical.masked_fill(unknown, self.vocabulary.unk)
+
+    def logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
+        """The product with each vector."""
+        return hidden @ matrix.t()
 
     def _shape(self, embed_dim: int) -> Tuple[int, int]:
         return self.vocabulary.num_base + self.vocabulary.num_symbol_rows, embed_dim

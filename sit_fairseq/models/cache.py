@@ -29,7 +29,7 @@ class SelfAttentionCache:
     each position, as the block table of a paged cache does.
 
     Attributes:
-        entries: (R, T) that table.
+        entries: (R, T) that table; None before the first step.
         mask: (R, 1, P, T) True where an entry is seen; None for all that are not later.
         stores: whether new keys and values are kept.
     """
@@ -37,8 +37,8 @@ class SelfAttentionCache:
     mask: Optional[Tensor] = None
     stores = True
 
-    def __init__(self, rows: int, num_heads: int, device: torch.device) -> None:
-        self.entries = torch.empty(rows, 0, dtype=torch.long, device=device)
+    def __init__(self, num_heads: int) -> None:
+        self.entries: Optional[Tensor] = None
         self._num_heads = num_heads
         self._size = 0
         self._stored: Dict[int, List[Tensor]] = {}  # keys and values of each layer, both E x C
@@ -49,13 +49,13 @@ class SelfAttentionCache:
         ``row`` has (R,) the appended one that each row has, which several may share."""
         positions = torch.arange(length, device=row.device)
         new = self._size + row.unsqueeze(1) * length + positions
-        self.entries = torch.cat((self.entries, new), dim=1)
+        self.entries = new if self.entries is None else torch.cat((self.entries, new), dim=1)
         self._size += count * length
         self._heads = None
 
     def select(self, rows: Tensor) -> None:
         """Goes on with the given rows, in that order."""
-        self.entries = self.entries.index_select(0, rows)
+        self.entries = None if self.entries is None else self.entries.index_select(0, rows)
         self._heads = None
 
     def seen_by(self, **changed: Any) -> "SelfAttentionCache":
@@ -65,11 +65,10 @@ class SelfAttentionCache:
         vars(seen).update(changed)
         return seen
 
-    def attend(
+    def __call__(
         self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
     ) -> Tensor:
-        """Stores a layer's ``new`` keys and values, and attends from each row to its entries, see
-        :class:`~sit_fairseq.models.attention.Entries`."""
+        """Stores a layer's ``new`` keys and values, and attends from each row to its entries."""
         if self.stores:
             self._store(layer, new)
         keys, values = self._stored[layer]
@@ -147,10 +146,10 @@ class CrossAttentionCache:
             bias = torch.zeros(padding.shape, device=view.device)
             self._bias = bias.masked_fill_(padding, -math.inf).unsqueeze(1)  # R x 1 x U
 
-    def attend(
+    def __call__(
         self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
     ) -> Tensor:
-        """Attends to the view of each row, see :class:`~sit_fairseq.models.attention.Entries`."""
+        """Attends to the view of each row."""
         keys, values = self._stored[layer]
         if queries.size(2) > 1:
             mask = None if self._padding is None else ~self._padding[:, None, None]

@@ -12,6 +12,7 @@ from sit_fairseq.symbols.fresh import fresh_numbers
 SYMBOL_EMBEDDINGS = ("streams", "fixed", "canonical", "random")
 _POSITIONS = ("rope", "sinusoidal", "learned", "none")
 _LETTERS = ("EP", "DP", "EA", "DA", "CP", "CA")
+_ACTIVATIONS = ("relu", "gelu", "gelu_accurate", "gelu_fast", "tanh", "linear")
 
 # Each has a column of the output, and a checkpoint may ask for any number.
 _MOST_FRESH = 1000
@@ -79,7 +80,7 @@ class DecoderOptions:
     dropout: float = option(0.1, "dropout of every sub-layer's output")
     attention_dropout: float = option(0.0, "dropout of attention weights")
     activation_dropout: float = option(0.0, "dropout inside the feed-forward network")
-    activation_fn: str = option("relu", "activation of the feed-forward network")
+    activation_fn: str = option("relu", "activation of the feed-forward network", _ACTIVATIONS)
     max_target_positions: int = option(1024, "most tokens of a target")
 
 
@@ -229,50 +230,37 @@ def check(cfg: DecoderOptions) -> None:
         )
 
 
-@dataclass(frozen=True)
-class AttentionPattern:
+class AttentionPattern(Tuple[str, ...]):
     """The paper's letters for which attentions a model has (section 5.5): E(ncoder), D(ecoder) or
-    C(ross) attention, P(er stream) or A(ggregated).
+    C(ross) attention, P(er stream) or A(ggregated)."""
 
-    ``cross`` are the cross-attentions of each decoder layer in their order, ``"CP"`` (to the
-    encoder's stream of the same symbol) or ``"CA"`` (to its aggregated view).
-    """
-
-    letters: Tuple[str, ...]
-    cross: Tuple[str, ...]
-
-    def __contains__(self, letters: str) -> bool:
-        return letters in self.letters
+    @property
+    def cross(self) -> Tuple[str, ...]:
+        """The cross-attentions of each decoder layer in their order, ``"CP"`` (to the encoder's
+        stream of the same symbol) or ``"CA"`` (to its aggregated view)."""
+        return tuple(part for part in self if part in ("CP", "CA"))
 
     @property
     def aggregated(self) -> bool:
         """Whether any attention sees streams together (EA, DA or CA)."""
-        return any(letters in self for letters in ("EA", "DA", "CA"))
+        return not {"EA", "DA", "CA"}.isdisjoint(self)
 
     @classmethod
     def parse(cls, text: str, source: bool = True) -> "AttentionPattern":
         """Reads a pattern such as ``EP-DP-EA-DA-CP``; only the order of CP and CA counts. Without a
         source there are ``DP`` and ``DA`` alone. A UserError if a part is unknown or repeated, or
-        both CP and CA are missing."""
-        parts = tuple(text.split("-"))
-        if not source:
-            if set(parts) <= {"DP", "DA"} and len(set(parts)) == len(parts):
-                return cls(parts, ())
+        the decoder of a source has neither CP nor CA."""
+        found = cls(text.split("-"))
+        known = _LETTERS if source else ("DP", "DA")
+        wrong = [part for part in found if part not in known or found.count(part) > 1]
+        if wrong or source and not found.cross:
+            reason = f"{wrong[0]!r} is unknown or repeated" if wrong else "none sees the source"
             raise UserError(
-                f"the attentions {text!r} are not those of a decoder without a source: DP, DP-DA or "
-                "DA",
+                f"the attentions {text!r}: {reason}; join some of {' '.join(known)} with hyphens"
+                + ", CP or CA among them" * source,
                 "stream_attention",
             )
-        cross = tuple(part for part in parts if part in ("CP", "CA"))
-        wrong = [part for part in parts if part not in _LETTERS or parts.count(part) > 1]
-        if not wrong and cross:
-            return cls(parts, cross)
-        reason = f"{wrong[0]!r} is unknown or repeated" if wrong else "the decoder sees no source"
-        raise UserError(
-            f"the attentions {text!r}: {reason}; join some of {' '.join(_LETTERS)} with hyphens, CP "
-            "or CA among them",
-            "stream_attention",
-        )
+        return found
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from torch import Tensor
 from sit_fairseq.models.attention import Layout
 from sit_fairseq.models.embedding import StreamTable
 from sit_fairseq.symbols.slots import Slots
-from sit_fairseq.symbols.streams import Reordering, Streams
+from sit_fairseq.symbols.streams import Continuation, Streams, changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Context:
         """Makes new hypotheses out of the old ones that (H,) ``order`` names."""
         return self.moved(self.streams.reorder(order))
 
-    def moved(self, to: Reordering) -> "Context":
+    def moved(self, to: Continuation) -> "Context":
         """The batch with its hypotheses in another order."""
         moved = replace(self, streams=to.streams)
         return moved if to.same_sentences else replace(moved, slots=self.slots.select(to.sentences))
@@ -73,17 +73,12 @@ class EncodedSource(Context):
     position: Tensor
     padding: Optional[Tensor] = None
 
-    def moved(self, to: Reordering) -> "EncodedSource":
+    def moved(self, to: Continuation) -> "EncodedSource":
         """See :class:`Context`."""
         moved = super().moved(to)
         if to.same_sentences:
             return moved
         layout, rows = self.layout.select(to)
-        return replace(
-            moved,
-            layout=layout,
-            states=self.states.index_select(0, rows),
-            canonical=self.canonical.index_select(0, to.sentences),
-            position=self.position if len(self.position) == 1 else self.position[to.sentences],
-            padding=None if self.padding is None else self.padding.index_select(0, to.sentences),
-        )
+        of_sentences = ["canonical", "padding", *["position"] * (len(self.position) > 1)]
+        moved = changed(moved, lambda part: part.index_select(0, to.sentences), *of_sentences)
+        return replace(moved, layout=layout, states=self.states.index_select(0, rows))

@@ -4,6 +4,7 @@ Shapes as in :mod:`sit_fairseq.symbols.streams`; V columns of logits.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -54,6 +55,27 @@ class TokenEmbedding(nn.Module):
         """The vectors of a batch."""
         return StreamTable(self, self._matrix())
 
+    def rows_of(self, layout: Layout, number: int) -> Tensor:
+        """(R, T) which of so many rows of the matrix each row of a layout begins with."""
+        return layout.vectors()
+
+    def logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
+        """Base logits from the mean over streams, symbol logits from their own stream. The
+        projection is linear, so that of the mean is the mean of projections."""
+        num_base = self.vocabulary.num_base
+        base = streams.mean(hidden) @ matrix[:num_base].t()
+        num_slots = streams.all_slots.repeat_interleave(streams.hypotheses).unsqueeze(1)
+        slots = torch.arange(streams.most_slots, device=hidden.device)
+        slots = slots.expand(num_slots.size(0), -1)
+        if streams.sorts is None:
+            own = (hidden @ matrix[num_base])[streams.row_of(slots)]  # (B*K, S, T)
+        else:
+            of_sorts = (hidden @ matrix[num_base::2].t())[streams.row_of(slots)]
+            sort = streams.sort_of(slots)[:, :, None, None].expand(-1, -1, hidden.size(1), 1)
+            own = of_sorts.gather(3, sort).squeeze(3)
+        symbol = own.masked_fill((slots >= num_slots).unsqueeze(2), -math.inf).transpose(1, 2)
+        return torch.cat((base, symbol), dim=2)
+
     def _shape(self, embed_dim: int):
         return self.vocabulary.num_base + 2 * self.vocabulary.num_sorts, embed_dim
 
@@ -91,20 +113,20 @@ def _check_rows(embedding: TokenEmbedding, unused: Any) -> None:
         )
 
 
+@dataclass(frozen=True, eq=False)
 class StreamTable:
     """The vectors of a batch, one in each row of a matrix, the same in encoder, decoder and
     projection."""
 
-    def __init__(self, embedding: TokenEmbedding, matrix: Tensor) -> None:
-        self.vocabulary = embedding.vocabulary
-        self.matrix = matrix
-        self._cosine, self._scale = embedding.cosine, embedding.scale
+    embedding: TokenEmbedding
+    matrix: Tensor
 
     def embed(self, layout: Layout) -> Tensor:
         """(R, T, C) embeddings of the rows of a layout (Algorithm 1). Renaming permutes the
         streams."""
-        embedded = F.embedding(self._vectors(layout), self.matrix)
-        return embedded if self._scale == 1.0 else embedded * self._scale
+        embedded = F.embedding(self.embedding.rows_of(layout, len(self.matrix)), self.matrix)
+        scale = self.embedding.scale
+        return embedded if scale == 1.0 else embedded * scale
 
     def project(self, hidden: Tensor, streams: Streams) -> Tensor:
         """Projects (N*K, T, C) decoder features to logits (Algorithm 5).
@@ -116,31 +138,10 @@ class StreamTable:
         # Half precision has too few digits for cosines.
         with torch.autocast(hidden.device.type, enabled=False):
             hidden = hidden if hidden.dtype == torch.float64 else hidden.float()
-            hidden = F.normalize(hidden, dim=2) if self._cosine else hidden
-            logits = self._logits(hidden, self.matrix.to(hidden.dtype), streams)
-        if self.vocabulary.source_only is None:
+            hidden = F.normalize(hidden, dim=2) if self.embedding.cosine else hidden
+            logits = self.embedding.logits(hidden, self.matrix.to(hidden.dtype), streams)
+        impossible = self.embedding.vocabulary.source_only
+        if impossible is None:
             return logits
-        impossible = self.vocabulary.source_only.bool()
-        impossible = F.pad(impossible, (0, logits.size(2) - impossible.numel()))
+        impossible = F.pad(impossible.bool(), (0, logits.size(2) - impossible.numel()))
         return logits.masked_fill(impossible, -math.inf)
-
-    def _vectors(self, layout: Layout) -> Tensor:
-        return layout.vectors()
-
-    def _logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
-        """Base logits from the mean over streams, symbol logits from their own stream. The
-        projection is linear, so that of the mean is the mean of projections."""
-        num_base = self.vocabulary.num_base
-        base = streams.mean(hidden) @ matrix[:num_base].t()
-        num_slots = streams.all_slots.repeat_interleave(streams.hypotheses)
-        slots = torch.arange(streams.most_slots, device=hidden.device)
-        slots = slots.expand(num_slots.numel(), -1)
-        if streams.sorts is None:
-            own = (hidden @ matrix[num_base])[streams.row_of(slots)]  # (B*K, S, T)
-        else:
-            of_sorts = (hidden @ matrix[num_base::2].t())[streams.row_of(slots)]
-            sort = streams.sort_of(slots)[:, :, None, None].expand(-1, -1, hidden.size(1), 1)
-            own = of_sorts.gather(3, sort).squeeze(3)
-        missing = slots >= num_slots.unsqueeze(1)  # (B*K, S)
-        symbol = own.masked_fill(missing.unsqueeze(2), -math.inf).transpose(1, 2)
-        return torch.cat((base, symbol), dim=2)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.models.baselines import RecencyDecoder, make_embedding
-from sit_fairseq.models.config import LanguageModelConfig, StackConfig, check
+from sit_fairseq.models.config import LanguageModelConfig, StackConfig
 from sit_fairseq.models.context import Context
 from sit_fairseq.models.stacks import Decoder
 from sit_fairseq.models.transformer import SlotSpaceModel
@@ -26,37 +26,15 @@ class SymbolInvariantLanguageModel(SlotSpaceModel):
     A renaming of the symbols of a text changes no logit, and no token changes the logits before it.
 
     Args:
-        cfg: the options; a UserError if one is unknown, or some contradict each other.
+        cfg: see :class:`SlotSpaceModel`.
         vocabulary: of :func:`~sit_fairseq.models.baselines.make_vocabulary`.
     """
 
     def __init__(self, cfg: LanguageModelConfig, vocabulary: Vocabulary) -> None:
-        check(cfg)
         super().__init__(cfg)
         side = StackConfig.of(cfg, "decoder")
         kind = RecencyDecoder if cfg.symbol_embedding == "recency" else Decoder
         self.decoder = kind(make_embedding(cfg, vocabulary, side.embed_dim), side)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """Base tokens and the pattern of symbols, with the maps to canonical ids."""
-        return self.decoder.embed_tokens.vocabulary
-
-    @property
-    def reader(self) -> Decoder:
-        """The side that reads texts."""
-        return self.decoder
-
-    def unreadable(self, tokens: Tensor) -> Optional[str]:
-        """Why the model cannot read a text of (T,) dictionary indices, padded on either side, else
-        None: words that follow "the sentence"."""
-        dictionary, longest = self.vocabulary.dictionary, self.decoder.cfg.max_positions
-        tokens = tokens[tokens.ne(dictionary.pad()) & tokens.ne(dictionary.eos())]
-        if tokens.numel() >= longest:
-            return (
-                f"has {tokens.numel()} tokens, more than the {longest - 1} that the model continues"
-            )
-        return self.vocabulary.unreadable(tokens)
 
     def context(self, size: int) -> Context:
         """The context of ``size`` texts, of which nothing is known."""

@@ -10,13 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.models.attention import Seen, StreamSelfAttention, ViewAttention
 from sit_fairseq.models.config import StackConfig
 from sit_fairseq.models.cpu_kernels import Linear, dropout, relu_network
 
-# By their names in fairseq.
-ACTIVATIONS: Dict[str, Callable[[Tensor], Tensor]] = {
+# The choices of activation_fn.
+_ACTIVATIONS: Dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
     **dict.fromkeys(("gelu_accurate", "gelu_fast"), partial(F.gelu, approximate="tanh")),
@@ -47,12 +46,7 @@ class StreamLayer(nn.Module):
             self.fc1 = Linear(cfg.embed_dim, cfg.ffn_dim)
             self.fc2 = Linear(cfg.ffn_dim, cfg.embed_dim)
             self.final_layer_norm = cfg.norm()
-        if cfg.options.activation_fn not in ACTIVATIONS:
-            raise UserError(
-                f"the activation {cfg.options.activation_fn!r} is none of {', '.join(ACTIVATIONS)}",
-                "activation_fn",
-            )
-        self.activation = ACTIVATIONS[cfg.options.activation_fn]
+        self.activation = _ACTIVATIONS[cfg.options.activation_fn]
         self.self_attn = self.aggregated_attn = None
         if light or f"{side}P" in cfg.pattern:
             self.self_attn = self._attention(StreamSelfAttention)

@@ -6,16 +6,15 @@ keys and values in entries (:mod:`sit_fairseq.models.cache`).
 Shapes: B sentences, N streams, K hypotheses of each sentence, T tokens so far, P new tokens.
 """
 
-from dataclasses import replace
 from typing import Any, Callable, List, Optional
 
 import torch
 from torch import Tensor, nn
 
 from sit_fairseq.models.attention import Layout, Seen
-from sit_fairseq.models.cache import CrossAttentionCache
+from sit_fairseq.models.cache import CrossAttentionCache, SelfAttentionCache
 from sit_fairseq.models.context import Context
-from sit_fairseq.symbols.streams import Reordering, Repetition, Streams
+from sit_fairseq.symbols.streams import Continuation, Streams
 
 
 class Memory:
@@ -30,6 +29,7 @@ class Memory:
     Attributes:
         lay_out: makes a layout of (B, T) canonical ids, V_n, their streams and padding.
         context: the batch as it is now.
+        own, aggregated: the entries that are kept of self-attentions.
     """
 
     lay_out: Callable[..., Layout]
@@ -47,10 +47,13 @@ class Memory:
         self._cross = decoder.cfg.pattern.cross
         self._views = decoder.project_encoder(source)
         self._padding, self._length = getattr(source, "padding", None), 0
-        self._source: List[CrossAttentionCache] = []
         # The stream and the sentence, at the start, of each stream.
         self._sentence = source.streams.sentence
         self._stream = torch.arange(self._sentence.numel(), device=self._sentence.device)
+        self._source: List[CrossAttentionCache] = []
+        if keeps:
+            heads = decoder.cfg.num_heads
+            self.own, self.aggregated = SelfAttentionCache(heads), SelfAttentionCache(heads)
         self._begin(source)
         self._look_up()
 
@@ -61,11 +64,14 @@ class Memory:
 
     def read(self, canonical: Tensor) -> Seen:
         """What the attentions see of the new ones among (B*K, T) canonical ids so far. Reserved slots
-        that these take get streams."""
+        that these take get streams of their own, copies of the stream that stood for them."""
         start, self._length = self._length, canonical.size(1)
         own_slots = self.context.own_slots(canonical)
         if own_slots is not None:
-            self._give_streams(own_slots)
+            old = (self.streams.on_host or self.streams).num_slots
+            own_slots = torch.maximum(own_slots, old)
+            if not torch.equal(own_slots, old):
+                self._go_on(self.streams.with_own_streams(own_slots))
         if self._position is None:
             position = torch.arange(start, self._length, device=canonical.device).unsqueeze(0)
         else:
@@ -74,36 +80,24 @@ class Memory:
 
     def finish(self, last: nn.Module, x: Tensor, seen: Seen, number: int) -> Tensor:
         """(N*K, P, C) output of the last layer, of this number, whose input has rows."""
-        raise NotImplementedError
+        return last(x, seen, number)
 
     def reorder(self, order: Tensor) -> None:
-        """Follows a search: each hypothesis takes all that it has read along.
+        """Follows a search: (B'*K',) new hypotheses take all that the old ones, whose numbers these are,
+        have read along."""
+        self._go_on(self.streams.reorder(order), order)
 
-        Args:
-            order: (B'*K',) the old hypothesis that each new one continues.
-        """
-        hypotheses, to = self.streams.hypotheses, self.streams.reorder(order)
+    def _go_on(self, to: Continuation, order: Optional[Tensor] = None) -> None:
+        """Goes on with another layout, whose hypotheses continue those of ``order``, if not
+        themselves."""
+        old, new = self.streams, to.streams
         self.context = self.context.moved(to)
         self._follow(to, order)
-        if not (to.same_sentences and to.streams.hypotheses == hypotheses):
-            self._continue(to.rows_of_streams)
-
-    def _give_streams(self, own_slots: Tensor) -> None:
-        """Gives reserved slots streams of their own, copies of the stream that stood for them."""
-        streams = self.streams
-        old = (streams.on_host or streams).num_slots
-        own_slots = torch.maximum(own_slots, old)
-        if torch.equal(own_slots, old):
-            return
-        new, continued = streams.with_own_streams(own_slots)
-        self.context = replace(self.context, streams=new)
-        self._repeat(continued)
-        self._continue(continued.index)
-
-    def _continue(self, streams: Tensor) -> None:
-        """Goes on with streams that continue these (N',) old ones."""
-        self._stream, self._sentence = self._stream[streams], self._sentence[streams]
-        self._look_up()
+        sizes = [(one.sentence.numel(), one.hypotheses) for one in (old, new)]
+        if not (to.same_sentences and sizes[0] == sizes[1]):
+            self._stream = self._stream[to.rows_of_streams]
+            self._sentence = self._sentence[to.rows_of_streams]
+            self._look_up()
 
     def _look_up(self) -> None:
         """Tells the entries of sources which view each row over streams attends to."""
@@ -115,15 +109,17 @@ class Memory:
         for letters, entries in zip(self._cross, self._source):
             entries.look_up(stream if letters == "CP" else sentence, padding)
 
+    def _select(self, rows: Tensor) -> None:
+        """Goes on with these rows of the entries."""
+        self.own.select(rows)
+        self.aggregated.select(rows)
+
     def _begin(self, source: Any) -> None:
-        """Makes the entries."""
+        """Makes the entries of sources, where they are kept."""
 
     def _see(self, canonical: Tensor, new: Tensor, position: Tensor) -> Seen:
         """What the attentions see of (B*K, P) new ids at these positions."""
         raise NotImplementedError
 
-    def _follow(self, to: Reordering, order: Tensor) -> None:
-        """Takes the entries of new hypotheses along, which continue those of ``order``."""
-
-    def _repeat(self, continued: Repetition) -> None:
-        """Takes the entries of streams along that are repeated."""
+    def _follow(self, to: Continuation, order: Optional[Tensor]) -> None:
+        """Takes the entries along, see :meth:`_go_on`."""

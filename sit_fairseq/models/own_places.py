@@ -10,30 +10,25 @@ Shapes: B sequences (sources, or B*K hypotheses), T tokens, L rows, Q queries, H
 a head; else as in :mod:`sit_fairseq.symbols.streams`.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from sit_fairseq.models.attention import (
-    AtOnce,
-    Entries,
-    Kernel,
-    KeysValues,
-    Rotation,
-    Seen,
-    Views,
-)
-from sit_fairseq.models.cache import CrossAttentionCache, SelfAttentionCache
+from sit_fairseq.models.attention import AtOnce, Entries, Kernel, KeysValues, Rotation, Seen
+from sit_fairseq.models.cache import CrossAttentionCache
 from sit_fairseq.models.memory import Memory
-from sit_fairseq.symbols.streams import Part, Reordering, Streams
+from sit_fairseq.symbols.streams import Continuation, Streams, changed
 
 # Instead of a slot: no symbol with a column stands there; a row of the background.
 _NONE, _BACKGROUND = -2, -1
+
+# The parts of a layout that have a row for each sentence.
+_OF_SENTENCES = ("canonical", "symbol", "own_row", "slot", "token", "real", "padding")
 
 # Numbers in a state of all streams, above which they are computed in parts, and computed again for
 # the gradient. The other numbers of a part, about 30 times as many, then take 1 GiB in float32.
@@ -119,59 +114,46 @@ class OwnPlaces:
 
     def last(self, number: int) -> "OwnPlaces":
         """The pairs of the last tokens."""
-        before, parts = self.symbol.size(1) - number, ("slot", "token", "real")
+        before = self.symbol.size(1) - number
+        rows = changed(self, lambda part: part[:, 2 * before :], "slot", "token", "real")
         return replace(
-            self,
-            canonical=self.canonical[:, before:],
-            symbol=self.symbol[:, before:],
+            changed(rows, lambda part: part[:, before:], "canonical", "symbol"),
             own_row=self.own_row[:, :number],
             background=self.background[:number],
             own=self.own[2 * before :],
             first=self.first + before,
-            **{name: getattr(self, name)[:, 2 * before :] for name in parts},
         )
 
-    def select(self, to: Reordering) -> Tuple["OwnPlaces", Tensor]:
-        """The rows of these sentences, and which sentences of this layout they are."""
-        names = ("canonical", "symbol", "own_row", "slot", "token", "real", "padding")
-        parts = {name: getattr(self, name) for name in names}
-        selected = {
-            name: part if part is None else part[to.sentences] for name, part in parts.items()
-        }
-        return replace(self, streams=replace(to.streams, hypotheses=1), **selected), to.sentences
-
     def to(self, device: torch.device) -> "OwnPlaces":
-        """The rows, made on the CPU, for tensors of a device."""
-        parts = {one.name: getattr(self, one.name) for one in fields(self)}
-        tensors = {
-            name: part.to(device, non_blocking=True)
-            for name, part in parts.items()
-            if isinstance(part, Tensor)
-        }
-        return replace(self, streams=self.streams.to(device), **tensors)
+        """See :class:`~sit_fairseq.models.attention.Layout`, as for all methods up to ``at_once``."""
+        parts = (*_OF_SENTENCES, "streams", "background", "own")
+        return changed(self, lambda part: part.to(device, non_blocking=True), *parts)
+
+    def select(self, to: Continuation) -> Tuple["OwnPlaces", Tensor]:
+        """All sequences have as many rows."""
+        selected = changed(self, lambda part: part[to.sentences], *_OF_SENTENCES)
+        return replace(selected, streams=replace(to.streams, hypotheses=1)), to.sentences
 
     def vectors(self) -> Tensor:
-        """(B, L) rows of the matrix of embeddings, see
-        :class:`~sit_fairseq.models.attention.Layout`."""
+        """Symbols are actual at own rows, and placeholders in the background."""
         actual = self.num_base + 2 * self.streams.sort_of(self.canonical - self.num_base)
         actual, read = self.spread(actual), self.spread(self.canonical)
         return torch.where(read < self.num_base, read, actual + (~self.own).long())
 
     def spread(self, x: Tensor) -> Tensor:
-        """(B, T) or (B, T, C) of tokens -> (B, L) or (B, L, C) of rows; (1, T, ...) stands for all
-        sequences."""
+        """As the token of each row has it."""
         token = self.token - self.first
         if x.dim() == 2:
             return x.expand(len(token), -1).gather(1, token)
         return F.embedding(token, x[0]) if len(x) == 1 else _pick(x, token)
 
     def aggregate(self, hidden: Tensor) -> Tensor:
-        """(B, L, C) -> (B, T, C), the aggregated view (Algorithm 2): own states at the tokens that
-        are symbols; elsewhere all streams are the background, and so is their mean."""
+        """Own states at the tokens that are symbols; elsewhere all streams are the background, and so
+        is their mean."""
         return _pick(hidden, torch.where(self.symbol >= 0, self.own_row, self.background))
 
     def at_once(self, causal: bool) -> List[AtOnce]:
-        """See :class:`~sit_fairseq.models.attention.Layout`."""
+        """Both attend to rows or tokens of their own sequence."""
         if causal:
             return [AtOnce(self.seen(self.stream, self.token)), AtOnce(self.earlier)]
         return [AtOnce(self.seen(self.stream)), AtOnce(self.mask)]
@@ -244,8 +226,8 @@ class OwnMemory(Memory):
             return self._streams_at_once(last, x, view, seen, number)
         streams, new = self.streams, self._new.of_streams(self.streams, True)
         entries = streams.expand(self.own.entries).gather(1, self._past.of_streams(streams))
-        own = _InStreams(new, self.own.seen_by(entries=entries, stores=view is None))
-        x = last.attend_to_self(x, replace(seen, own=own, spread=partial(_at, row=new)), number)
+        own = self.own.seen_by(entries=entries, stores=view is None)
+        x = _attend_to_self(last, x, seen, number, new, own)
         seen = replace(
             seen,
             layout=_StreamsOfRows(view),
@@ -258,54 +240,46 @@ class OwnMemory(Memory):
     def _streams_at_once(
         self, last: nn.Module, x: Tensor, view: Optional[Tensor], seen: Seen, number: int
     ) -> Tensor:
-        streams = self.streams
+        streams, size = self.streams, self.streams.hypotheses
         row, mask = seen.layout.of_streams(streams, True), streams.mask(self._padding)
-        of_source, each = None, row.size(1) * streams.hypotheses
+        of_source, each = None, row.size(1) * size
         if "CP" in self._cross:
             of_source = self._sources.of_streams(replace(streams, hypotheses=1), True)
             each = max(each, of_source.size(1))  # positions of a stream, or of what it reads
 
-        def of_part(x: Tensor, part: Part) -> Tensor:
-            layout, rows = part.layout, row[part.rows]
-            own = _InStreams(rows, AtOnce(causal=True, expand=partial(_heads_at, row=rows)))
-            x = last.attend_to_self(
-                x, replace(seen, own=own, spread=partial(_at, row=rows)), number
-            )
-            sources = [
-                (
-                    layers[number].map(partial(_heads_at, row=of_source[part.streams]))
-                    if letters == "CP"
-                    else layers[number].map(lambda half: layout.expand(half[part.sentences]))
-                )
-                for letters, layers in zip(self._cross, self._views)
-            ]
-            seen_of_sources = None if mask is None else mask[part.streams]
-            tokens = _rotation(seen.tokens, lambda half: half[part.sequences])
-            part_seen = Seen(
-                _StreamsOfRows(None if view is None else view[part.sequences]),
-                seen.position,
-                _rotation(tokens, layout.expand),
-                tokens,
-                own,
-                AtOnce(causal=True, expand=layout.expand),
-                [Views({number: one}, streams.hypotheses, seen_of_sources) for one in sources],
+        def of_part(x: Tensor, part: Tuple[Streams, int, int]) -> Tensor:
+            layout, first, begin = part
+            some = slice(first, first + layout.sentence.numel())
+            sentences = slice(begin, begin + layout.first.numel())
+            rows, sequences = (slice(s.start * size, s.stop * size) for s in (some, sentences))
+            of_rows = AtOnce(causal=True, expand=partial(_heads_at, row=row[rows]))
+            x = _attend_to_self(last, x, seen, number, row[rows], of_rows)
+            tokens = _rotation(seen.tokens, lambda half: half[sequences])
+            part_mask, sources = None if mask is None else mask[some], []
+            for letters, layers in zip(self._cross, self._views):
+                if letters == "CP":
+                    keys_values = layers[number].map(partial(_heads_at, row=of_source[some]))
+                else:
+                    keys_values = layers[number].map(lambda half: layout.expand(half[sentences]))
+                sources.append(AtOnce(part_mask, layers={number: keys_values}, hypotheses=size))
+            part_seen = replace(
+                seen,
+                layout=_StreamsOfRows(None if view is None else view[sequences]),
+                queries=_rotation(tokens, layout.expand),
+                tokens=tokens,
+                aggregated=AtOnce(causal=True, expand=layout.expand),
+                source=sources,
             )
             return last.attend_to_others(x, part_seen, number)
 
-        parts = streams.parts(max(1, MOST_AT_ONCE // (x.size(2) * each)))
+        parts = _parts(streams, max(1, MOST_AT_ONCE // (x.size(2) * each)))
         if len(parts) == 1:
             return of_part(x, parts[0])
         return torch.cat([checkpoint(of_part, x, part, use_reentrant=False) for part in parts])
 
     def _begin(self, source: Any) -> None:
         self._sources = getattr(source, "layout", None)
-        if not self._keeps:
-            return
-        sequences, device = len(source.slots.names) * self.streams.hypotheses, self._stream.device
-        self.own, self.aggregated = (
-            SelfAttentionCache(sequences, self._decoder.cfg.num_heads, device) for _ in range(2)
-        )
-        for letters, (*rows, last) in zip(self._cross, self._views):
+        for letters, (*rows, last) in zip(self._cross, self._views if self._keeps else ()):
             if letters == "CP":
                 of_streams = self._sources.of_streams(replace(self.streams, hypotheses=1), True)
                 last = last.map(partial(_heads_at, row=of_streams))
@@ -320,10 +294,15 @@ class OwnMemory(Memory):
         else:
             layout = self.lay_out(new, *ids)
             entries = layout.at_once(causal=True)
-        rotations = self._decoder.rotations(layout, position)
-        return Seen(layout, position, *rotations, *entries, self._sources_of(layout))
+        rotations, sources = self._decoder.rotations(layout, position), []
+        for letters, layers in zip(self._cross, self._views):
+            size, mask = self.streams.hypotheses, self._sources.mask
+            if letters == "CP":
+                mask = self._sources.seen(layout.stream, hypotheses=size)
+            sources.append(AtOnce(mask, layers=layers, hypotheses=size))
+        return Seen(layout, position, *rotations, *entries, sources)
 
-    def _kept(self, rows: OwnPlaces) -> Sequence[Entries]:
+    def _kept(self, rows: OwnPlaces) -> Tuple[Entries, Entries]:
         """The entries of self-attentions, with those of new rows."""
         sequences, past = torch.arange(len(rows.token), device=rows.token.device), self._past
         number = rows.symbol.size(1)
@@ -335,25 +314,12 @@ class OwnMemory(Memory):
         # Each of the two rows attends to one entry a token.
         own = self.own.entries.gather(1, past.of_slots(rows.stream).flatten(1))
         view = self.aggregated.entries.repeat_interleave(2, 0)
-        own = self.own.seen_by(entries=own.view(view.shape))
-        return _Pairs(own), _Pairs(self.aggregated.seen_by(entries=view))
+        both = (self.own, own.view(view.shape)), (self.aggregated, view)
+        return tuple(partial(_in_pairs, one.seen_by(entries=entries)) for one, entries in both)
 
-    def _sources_of(self, rows: OwnPlaces) -> List[Views]:
-        """What rows see of the sources."""
-        size, sources = self.streams.hypotheses, self._sources
-        return [
-            Views(
-                layers,
-                size,
-                sources.mask if letters == "CA" else sources.seen(rows.stream, hypotheses=size),
-            )
-            for letters, layers in zip(self._cross, self._views)
-        ]
-
-    def _follow(self, to: Reordering, order: Tensor) -> None:
-        order = order.to(self._sentence.device)
-        self.own.select(order)
-        self.aggregated.select(order)
+    def _follow(self, to: Continuation, order: Optional[Tensor]) -> None:
+        if order is not None:
+            self._select(order.to(self._sentence.device))
         if not to.same_sentences and self._sources is not None:
             self._sources, rows = self._sources.select(to)
             self._views = [
@@ -361,8 +327,7 @@ class OwnMemory(Memory):
             ]
 
 
-@dataclass(frozen=True, eq=False)
-class _StreamsOfRows:
+class _StreamsOfRows(NamedTuple):
     """Hands a layer of streams the aggregated view of the rows, (B*K, T, C)."""
 
     view: Optional[Tensor]
@@ -372,33 +337,41 @@ class _StreamsOfRows:
         return self.view
 
 
-@dataclass(frozen=True, eq=False)
-class _InStreams:
-    """Has streams attend with the queries of their (N*K, T) rows among those of all sequences."""
+def _parts(streams: Streams, most: int) -> List[Tuple[Streams, int, int]]:
+    """A layout in parts of at most so many streams, with the first stream and the first sentence of
+    each. The slots of a part begin at 0 in each sentence."""
+    count, host = streams.sentence.numel(), streams.on_host or streams
+    if count <= most:
+        return [(streams, 0, 0)]
+    parts = []
+    for first in range(0, count, most):
+        sentence = host.sentence[first : first + most]
+        part = Streams.of_slots(torch.bincount(sentence - sentence[0]), streams.hypotheses)
+        parts.append((part.to(streams.sentence.device), first, int(sentence[0])))
+    return parts
 
-    row: Tensor
-    entries: Entries
 
-    def attend(
-        self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
+def _attend_to_self(
+    last: nn.Module, x: Tensor, seen: Seen, number: int, row: Tensor, entries: Entries
+) -> Tensor:
+    """The per-stream self-attention of the last layer from (N*K, T) rows among those of all sequences
+    to the entries of their streams."""
+
+    def own(
+        layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
     ) -> Tensor:
-        """See :class:`~sit_fairseq.models.attention.Entries`."""
-        return self.entries.attend(layer, _heads_at(queries, self.row), kernel, new)
+        return entries(layer, _heads_at(queries, row), kernel, new)
+
+    return last.attend_to_self(x, replace(seen, own=own, spread=partial(_at, row=row)), number)
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairs:
+def _in_pairs(
+    entries: Entries, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
+) -> Tensor:
     """Has each of the two rows of a token attend as a sequence of its own."""
-
-    entries: SelfAttentionCache
-
-    def attend(
-        self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
-    ) -> Tensor:
-        """See :class:`~sit_fairseq.models.attention.Entries`."""
-        each = queries.transpose(1, 2).flatten(0, 1).unsqueeze(2)
-        attended = self.entries.attend(layer, each, kernel, new)
-        return attended.view(-1, 2, *attended.shape[1::2]).transpose(1, 2)
+    each = queries.transpose(1, 2).flatten(0, 1).unsqueeze(2)
+    attended = entries(layer, each, kernel, new)
+    return attended.view(-1, 2, *attended.shape[1::2]).transpose(1, 2)
 
 
 def _rotation(rotation: Optional[Rotation], change: Any) -> Optional[Rotation]:

@@ -8,7 +8,7 @@ from typing import List, Optional, Sequence
 from torch import Tensor, nn
 
 from sit_fairseq.models.adacos_scale import AdaCosScale
-from sit_fairseq.models.attention import KeysValues, Layout, Rotary, Rotation, Seen
+from sit_fairseq.models.attention import KeysValues, Layout, Rotation, Seen
 from sit_fairseq.models.config import StackConfig
 from sit_fairseq.models.context import EncodedSource
 from sit_fairseq.models.cpu_kernels import dropout
@@ -35,14 +35,16 @@ class Stack(nn.Module):
         self.cfg = cfg
         self.embed_tokens = embed_tokens
         self.embed_positions = make_positions(cfg, embed_tokens.vocabulary)
-        self.rotary = Rotary(cfg.embed_dim // cfg.num_heads) if cfg.positions == "rope" else None
         self.layernorm_embedding = cfg.norm(cfg.options.layernorm_embedding)
         self.layers = nn.ModuleList(StreamLayer(cfg, side, cross) for _ in range(cfg.num_layers))
         self.layer_norm = cfg.norm(cfg.final_norm)
 
     def rotation(self, position: Tensor) -> Optional[Rotation]:
         """The rotation by (R, T) positions; None where positions are not rotary."""
-        return self.rotary and self.rotary(position, self.embed_tokens.weight.dtype)
+        if self.cfg.positions != "rope":
+            return None
+        head_dim = self.cfg.embed_dim // self.cfg.num_heads
+        return Rotation.by(position, head_dim, self.embed_tokens.weight.dtype)
 
     def rotations(self, layout: Layout, position: Tensor) -> List[Optional[Rotation]]:
         """The rotations of the rows of a layout, and of its tokens at (B*K, T) or (1, T) positions."""

@@ -13,7 +13,7 @@ from sit_fairseq.models.context import Context, EncodedSource
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.models.memory import Memory
 from sit_fairseq.models.own_places import OwnMemory
-from sit_fairseq.models.stacks import Decoder, Encoder
+from sit_fairseq.models.stacks import Decoder, Encoder, Stack
 from sit_fairseq.symbols.slots import Slots, left_align
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -25,14 +25,35 @@ class SlotSpaceModel(nn.Module):
     """A model whose ``decoder`` reads and writes canonical ids, as a search asks it.
 
     Args:
-        cfg: the options.
+        cfg: the options; a UserError if one is unknown, or some contradict each other.
     """
 
     decoder: Decoder
 
     def __init__(self, cfg: DecoderOptions) -> None:
+        check(cfg)
         super().__init__()
         self._memory = MEMORIES[cfg.stream_places]
+
+    @property
+    def reader(self) -> Stack:
+        """The side that reads sentences: a language model has no encoder."""
+        return getattr(self, "encoder", self.decoder)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Base tokens and the pattern of symbols, with the maps to canonical ids."""
+        return self.reader.embed_tokens.vocabulary
+
+    def unreadable(self, tokens: Tensor) -> Optional[str]:
+        """The fault of a sentence that the model cannot read, else None: words that follow "the
+        sentence". It is (U,) dictionary indices, padded on either side."""
+        dictionary, longest = self.vocabulary.dictionary, self.reader.cfg.max_positions
+        tokens = tokens[tokens.ne(dictionary.pad()) & tokens.ne(dictionary.eos())]
+        if tokens.numel() >= longest:
+            return f"has {tokens.numel()} tokens, more than the {longest - 1} that the model reads"
+        words = [dictionary[index] for index in tokens.tolist()]
+        return self.reader.embed_positions.fault(words) or self.vocabulary.unreadable(tokens)
 
     def memory(
         self, context: Context, places: Optional[Tensor] = None, keeps: bool = True
@@ -63,16 +84,12 @@ class SymbolInvariantTransformer(SlotSpaceModel):
     Equivariant under renaming of symbols: ``f(rename(x)) = rename(f(x))``.
 
     Args:
-        cfg: the options.
-        vocabulary: base tokens and symbols, see :func:`~sit_fairseq.models.baselines.make_vocabulary`.
+        cfg: see :class:`SlotSpaceModel`.
+        vocabulary: of :func:`~sit_fairseq.models.baselines.make_vocabulary`.
         seed: of the codes of ``symbol_embedding="random"`` in evaluation.
-
-    Raises:
-        UserError: an option is unknown, or some contradict each other.
     """
 
     def __init__(self, cfg: ModelConfig, vocabulary: Vocabulary, seed: int = 1) -> None:
-        check(cfg)
         super().__init__(cfg)
         sides = [StackConfig.of(cfg, side) for side in ("encoder", "decoder")]
 
@@ -98,29 +115,6 @@ class SymbolInvariantTransformer(SlotSpaceModel):
                 )
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """Base tokens and the pattern of symbols, with the maps to canonical ids."""
-        return self.encoder.embed_tokens.vocabulary
-
-    @property
-    def reader(self) -> Encoder:
-        """The side that reads sentences."""
-        return self.encoder
-
-    def unreadable(self, tokens: Tensor) -> Optional[str]:
-        """The fault of a source that the model cannot read, else None: words that follow "the
-        sentence". The source is (U,) dictionary indices with ``</s>``, padded on either side."""
-        dictionary, longest = self.vocabulary.dictionary, self.encoder.cfg.max_positions
-        tokens = tokens[tokens.ne(dictionary.pad())]
-        if tokens.numel() > longest:
-            return (
-                f"has {tokens.numel() - 1} tokens, more than the {longest - 1} that the model reads"
-            )
-        words = [dictionary[index] for index in tokens.tolist() if index != dictionary.eos()]
-        fault = self.encoder.embed_positions.fault(words)
-        return fault or self.vocabulary.unreadable(tokens)
-
     def encode(self, tokens: Tensor, places: Optional[Tensor] = None) -> EncodedSource:
         """Makes one stream per symbol of each sentence and encodes them together.
 
@@ -144,9 +138,9 @@ class SymbolInvariantTransformer(SlotSpaceModel):
         prepared = self.encoder.embed_positions.prepare(canonical, length)
         padding = padding if bool(padding.any()) else None
         layout = self._memory.lay_out(canonical, self.vocabulary.num_base, streams, padding)
-        position = (
-            torch.arange(tokens.size(1), device="cpu").unsqueeze(0) if places is None else places
-        )
+        position = places
+        if position is None:
+            position = torch.arange(tokens.size(1), device="cpu").unsqueeze(0)
         device = self.encoder.embed_tokens.weight.device
         slots, layout = slots.to(device), layout.to(device)
         position, prepared, padding = (

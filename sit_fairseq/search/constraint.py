@@ -35,8 +35,7 @@ class Constraint:
     """
 
     def __init__(self, grammar: Any, vocabulary: Vocabulary) -> None:
-        self._grammar = grammar
-        self._vocabulary = vocabulary
+        self._grammar, self._vocabulary = grammar, vocabulary
         self._tokens: List[Token] = []
         self.failures: Dict[int, str] = {}
 
@@ -49,32 +48,29 @@ class Constraint:
             columns: V.
             most: (B,) the most tokens of an answer, without ``</s>``.
         """
-        width = self._vocabulary.num_base + columns * self._vocabulary.num_sorts
+        first, unk = self._vocabulary.num_base, self._vocabulary.dictionary.unk()
+        width = first + columns * self._vocabulary.num_sorts
         if width > len(self._tokens) or len(self._read) > _MOST_STATES:
             self._forget(columns)
         self.failures = {}
         self._first = torch.zeros(len(slots), dtype=torch.long, device="cpu")
-        self._asked: List[List[int]] = []  # columns of the tables that each sentence has
+        # Of the tables. What a sentence lacks has the column of <s>, and is impossible anyway.
         self._columns = torch.zeros(len(slots), columns, dtype=torch.long, device="cpu")
         # Canonical symbols have columns beyond those of a sentence, which read as <unk>.
-        first, unk = self._vocabulary.num_base, self._vocabulary.dictionary.unk()
         self._nameless = F.pad(slots.eq(unk), (first, columns - first - slots.size(1)))
-        self._open = torch.zeros(len(slots), columns, dtype=torch.bool, device="cpu")
         for place, (source, names) in enumerate(zip(canonical.tolist(), slots.tolist())):
             tokens = self._lay_out(place, source, names)
             try:
                 start = self._grammar.start(tokens)
                 self._first[place] = self._number(start)
-                shortest = fewest(self._grammar, start)
-                if shortest > int(most[place]):
+                shortest, longest = fewest(self._grammar, start), int(most[place])
+                if shortest > longest:
                     self.failures[place] = (
                         f"well-formed answers have at least {shortest} tokens, more than the "
-                        f"{int(most[place])} that they may have"
+                        f"{longest} that they may have"
                     )
             except Exception as error:  # whatever their code raises
                 self._fail(place, error)
-        same = torch.arange(columns, device="cpu").expand_as(self._columns)
-        self._mapped = not torch.equal(self._columns[self._open], same[self._open])
 
     def start(self, sentences: Tensor, most: Tensor) -> Filter:
         """The filter itself, for hypotheses without tokens of ``sentences`` (H,) of the batch. They
@@ -85,13 +81,14 @@ class Constraint:
     def __call__(self, step: int, log_probs: Tensor) -> None:
         """Leaves the tokens with which an answer can end in time."""
         states, sentences = self._states, self._sentences
-        needed = self._look_up(states, sentences)
-        unknown = (needed.eq(_UNKNOWN) & self._open[sentences]).any(1)
+        columns = self._columns[sentences]
+        needed = self._needed[states].gather(1, columns)
+        unknown = needed.eq(_UNKNOWN).any(1)
         if bool(unknown.any()):
             new = zip(states[unknown].tolist(), sentences[unknown].tolist())
             for state, place in dict.fromkeys(new):
                 self._fill(state, place)
-            needed = self._look_up(states, sentences)
+            needed = self._needed[states].gather(1, columns)
         refused = (needed > (self._most - step).unsqueeze(1)) | self._nameless[sentences]
         if self.failures:
             failed = [place in self.failures for place in sentences.tolist()]
@@ -114,17 +111,15 @@ class Constraint:
         self._sentences, self._most = self._sentences[parents], self._most[parents]
         states, columns = self._states[parents], self._columns[self._sentences, columns]
         new = self._after[states, columns].lt(0)
-        pairs = zip(states[new].tolist(), columns[new].tolist())
-        for state, column in dict.fromkeys(pairs):
+        for state, column in dict.fromkeys(zip(states[new].tolist(), columns[new].tolist())):
             self._after[state, column] = self._reach(state, column)
         self._states = self._after[states, columns]
 
     def _forget(self, columns: int) -> None:
-        vocabulary, sort_of = self._vocabulary, self._vocabulary.dictionary.sort
-        self._sorts = [sort_of(token) for token in vocabulary.row_tokens]
-        names = vocabulary.dictionary.sorts
-        slots = [Slot(number, name) for number in range(columns) for name in names]
-        self._tokens = [*vocabulary.row_tokens, *slots]
+        rows, dictionary = self._vocabulary.row_tokens, self._vocabulary.dictionary
+        self._sorts = list(map(dictionary.sort, rows))
+        slots = [Slot(number, name) for number in range(columns) for name in dictionary.sorts]
+        self._tokens = [*rows, *slots]
         self._read: List[Any] = [None]
         self._numbers: Dict[Any, int] = {}
         # State 0 is that of hypotheses which are dead anyway: it allows everything.
@@ -132,48 +127,31 @@ class Constraint:
         self._after = torch.zeros(1, len(self._tokens), dtype=torch.long, device="cpu")
 
     def _lay_out(self, place: int, source: List[int], names: List[int]) -> tuple:
-        """Says which column of the tables each column of a sentence is.
-
-        Returns:
-            The sentence as a grammar reads it.
-        """
+        """Says which column of the tables each column of a sentence is, and returns the sentence as a
+        grammar reads it."""
         vocabulary, dictionary = self._vocabulary, self._vocabulary.dictionary
         first, pad = vocabulary.num_base, dictionary.pad()
         sorts = self._sorts + [
             None if index == pad else dictionary.sort(dictionary[index]) for index in names
         ]
         source = [column for column in source if column not in (pad, dictionary.eos())]
-        symbols = [column for column, sort in enumerate(sorts) if sort is not None]
-        own = [column for column in dict.fromkeys(source) if sorts[column] is not None]
-        numbers = {column: number for number, column in enumerate(dict.fromkeys(own + symbols))}
+        ordered = dict.fromkeys((*source, *range(len(sorts))))  # symbols of the source come first
+        symbols = [column for column in ordered if sorts[column] is not None]
         columns = list(range(first)) + [0] * len(names)
-        for column, number in numbers.items():
+        for number, column in enumerate(symbols):
             columns[column] = first + number * vocabulary.num_sorts + sorts[column]
-        base = [row for row in range(first) if sorts[row] is None]
-        self._asked.append([*base, *(columns[column] for column in numbers)])
-        there = [column < first or column in numbers for column in range(len(columns))]
         self._columns[place, : len(columns)] = torch.tensor(columns, device="cpu")
-        self._open[place, : len(columns)] = torch.tensor(there, device="cpu")
         return tuple(self._tokens[columns[column]] for column in source)
-
-    def _look_up(self, states: Tensor, sentences: Tensor) -> Tensor:
-        """(H, V) the tokens that an answer needs to end after each column."""
-        if not self._mapped:
-            return self._needed[states, : self._columns.size(1)]
-        return self._needed[states].gather(1, self._columns[sentences])
 
     def _fill(self, state: int, place: int) -> None:
         """Asks the grammar about those tokens of a sentence that it was not asked about."""
-        known = self._needed[state].tolist()
-        columns = [column for column in self._asked[place] if known[column] == _UNKNOWN]
-        grammar, read, needed = self._grammar, self._read[state], []
+        grammar, read, known = self._grammar, self._read[state], self._needed[state].tolist()
         try:
-            for column in columns:
-                after = grammar.next(read, self._tokens[column])
-                needed.append(_NEVER if after is None else 1 + fewest(grammar, after))
-                hash(after)
-            for column, number in zip(columns, needed):
-                known[column] = number
+            for column in dict.fromkeys(self._columns[place].tolist()):
+                if known[column] == _UNKNOWN:
+                    after = grammar.next(read, self._tokens[column])
+                    known[column] = _NEVER if after is None else 1 + fewest(grammar, after)
+                    hash(after)
             known[self._vocabulary.dictionary.eos()] = 0 if fewest(grammar, read) == 0 else _NEVER
             self._needed[state] = torch.tensor(known, dtype=torch.int32, device="cpu")
         except Exception as error:  # whatever their code raises
@@ -193,10 +171,9 @@ class Constraint:
 
     def _number(self, state: Any) -> int:
         """The number of a state, which gets its row in the tables when it first comes up."""
-        number = self._numbers.get(state)
-        if number is not None:
+        number = self._numbers.setdefault(state, len(self._read))
+        if number < len(self._read):
             return number
-        number = self._numbers[state] = len(self._read)
         self._read.append(state)
         if number == len(self._needed):
             self._needed = torch.cat((self._needed, torch.zeros_like(self._needed)))

@@ -4,7 +4,7 @@ The R reserved slots of a sentence follow its own S slots, sort by sort.
 """
 
 import re
-from itertools import count, islice, takewhile
+from itertools import chain, count, islice, takewhile
 from typing import Any, Collection, Dict, Iterator, List, Optional
 
 from sit_fairseq.errors import UserError
@@ -29,18 +29,14 @@ class FreshSymbols:
     """The reserved slots and their names in answers.
 
     Attributes:
-        numbers: the number of slots of each sort.
-        offsets: the first slot of each sort among all reserved slots.
+        numbers, offsets: the number of slots of each sort, and the first one among all.
         number: R.
 
     Args:
-        given: see :func:`fresh_numbers`.
+        given: see :func:`fresh_numbers`; a UserError if a sort is unknown.
         tokens: with a pattern. The symbols of a sort as they are now are its first names, then
             ``v0``, ``v1``, ..., which become symbols, unless other names are given.
-        names: names of fresh symbols, of any sort, separated by commas.
-
-    Raises:
-        UserError: a sort is unknown, or a given name is no symbol or given twice.
+        names: of any sort, separated by commas; a UserError if one is no symbol or given twice.
     """
 
     def __init__(self, given: Any, tokens: TokenTable, names: Optional[str]) -> None:
@@ -74,19 +70,15 @@ class FreshSymbols:
 
     def name(self, own: List[int], target: Collection[int] = ()) -> List[int]:
         """Dictionary indices of all S + R slots of a sentence, or fewer if there are too few names.
-
-        Those of its ``own`` symbols come first. Fresh symbols of its ``target``, or of how its answer
-        begins, keep their names. Others are the first of their sort that source and target lack. The
-        dictionary learns them.
-        """
+        Its ``own`` come first. Fresh symbols of its ``target`` keep their names. Others are the first of
+        their sort that source and target lack. The dictionary learns them."""
         new = [index for index in dict.fromkeys(target) if index not in own]
         slots = list(own)
         for sort, number in enumerate(self.numbers):
             kept = [index for index in new if self._tokens.sort(self._tokens[index]) == sort]
-            kept = kept[:number]
             names = map(self._tokens.index, self._names_of(sort))
             free = (index for index in names if index not in own and index not in new)
-            slots += kept + list(islice(free, number - len(kept)))
+            slots += islice(chain(kept, free), number)
         return slots
 
     def lacking(self, own: List[int], target: Collection[int] = ()) -> Optional[str]:

@@ -26,7 +26,7 @@ class Slots:
     Attributes:
         vocabulary: the :class:`~sit_fairseq.symbols.vocabulary.Vocabulary`.
         names: (B, S) the dictionary index of the symbol of each slot, padded with ``<pad>``.
-        every: (B, S + R) the same with the reserved slots, once :meth:`named` has named them.
+        every: (B, S + R) the same with the reserved slots; None before :meth:`named`.
     """
 
     vocabulary: nn.Module
@@ -53,11 +53,11 @@ class Slots:
         """(B, S + R) the sort of each slot; None if there is one sort only."""
         if self.vocabulary.num_sorts == 1:
             return None
-        dictionary, fresh = self.vocabulary.dictionary, self.vocabulary.fresh
-        numbers = self.names.new_tensor(fresh.numbers if fresh else ())
-        after = torch.arange(len(numbers), device=numbers.device).repeat_interleave(numbers)
-        own = dictionary.sorts_of(self.names).clamp(min=0)
-        place = self.num_slots.unsqueeze(1) + torch.arange(len(after), device=numbers.device)
+        fresh = self.vocabulary.fresh
+        after = [s for s, n in enumerate(fresh.numbers if fresh else ()) for _ in range(n)]
+        after = self.names.new_tensor(after)
+        own = self.vocabulary.dictionary.sorts_of(self.names).clamp(min=0)
+        place = self.num_slots.unsqueeze(1) + torch.arange(len(after), device=after.device)
         return F.pad(own, (0, len(after))).scatter(1, place, after.expand_as(place))
 
     def to(self, device: torch.device) -> "Slots":
@@ -66,9 +66,8 @@ class Slots:
 
     def repeat(self, hypotheses: int) -> "Slots":
         """The slots of B*K sequences, K for each sentence."""
-        if hypotheses == 1:
-            return self
-        return replace(self, names=self.names.repeat_interleave(hypotheses, dim=0))
+        names = self.names if hypotheses == 1 else self.names.repeat_interleave(hypotheses, dim=0)
+        return replace(self, names=names)
 
     def select(self, sentences: Tensor) -> "Slots":
         """The slots of these sentences, in their order."""
@@ -77,11 +76,11 @@ class Slots:
     def streams(self) -> Streams:
         """The layout of the streams, on the CPU as the slots: one for each slot, and one for all
         reserved slots of a sentence. A baseline has one stream a sentence."""
-        number = self.vocabulary.fresh_symbols
+        numbers, fresh = self.num_slots, self.vocabulary.fresh_symbols
         if self.vocabulary.one_stream:
-            return Streams.of_slots(self.names.new_zeros(self.names.size(0)))
-        reserved = torch.full_like(self.num_slots, number) if number else None
-        return Streams.of_slots(self.num_slots, reserved=reserved, sorts=self.sorts)
+            return Streams.of_slots(torch.zeros_like(numbers))
+        reserved = torch.full_like(numbers, fresh) if fresh else None
+        return Streams.of_slots(numbers, reserved=reserved, sorts=self.sorts)
 
     def encode(self, tokens: Tensor) -> Tensor:
         """(B, T) dictionary indices, for example of targets, to canonical ids. Symbols that the source
@@ -104,9 +103,8 @@ class Slots:
         return self.vocabulary.counted(self.encode(tokens))
 
     def named(self, given: Optional[Tensor] = None) -> "Slots":
-        """Names the reserved slots, so that :meth:`decode` knows them. Fresh symbols of ``given``, (B, T)
-        targets or beginnings of answers, keep their names. A UserError if there are too few names.
-        """
+        """Names the reserved slots for :meth:`decode`. Fresh symbols of ``given``, (B, T) targets or
+        beginnings of answers, keep their names. A UserError if there are too few names."""
         names, vocabulary, fresh = self.names.cpu(), self.vocabulary, self.vocabulary.fresh
         if fresh is None:
             return replace(self, every=names)

@@ -7,7 +7,7 @@ B*K rows, ordered by sentence, then hypothesis, as fairseq orders its beams.
 """
 
 from dataclasses import dataclass, replace
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor
@@ -66,16 +66,13 @@ class Streams:
         most_slots = int((num_slots if reserved is None else num_slots + reserved).max())
         return cls(num_slots, sentence, slot, first, hypotheses, most_slots, reserved, sorts)
 
-    def to(self, device: torch.device) -> "Streams":
+    def to(self, device: torch.device, non_blocking: bool = True) -> "Streams":
         """The layout, made on the CPU, for tensors of a device."""
         if device == self.num_slots.device:
             return self
-        moved = {
-            name: getattr(self, name).to(device, non_blocking=True)
-            for name in ("num_slots", "sentence", "slot", "first", "reserved", "sorts")
-            if getattr(self, name) is not None
-        }
-        return replace(self, **moved, on_host=self)
+        parts = ("num_slots", "sentence", "slot", "first", "reserved", "sorts")
+        moved = changed(self, lambda part: part.to(device, non_blocking=non_blocking), *parts)
+        return replace(moved, on_host=self)
 
     @property
     def num_streams(self) -> Tensor:
@@ -127,96 +124,53 @@ class Streams:
         mean = total / count.to(x.dtype).unsqueeze(1)
         return mean.view(-1, *x.shape[1:])
 
-    def with_own_streams(self, num_slots: Tensor) -> Tuple["Streams", "Repetition"]:
-        """The layout after ``num_slots``, (B,) on the CPU and at least as many as now, have streams
-        of their own, and how these continue those of this layout.
-
-        The streams of reserved slots were equal and computed as one until then. So a new stream has
-        the past of the sentence's last stream.
-        """
-        old = self.on_host or self
-        taken = num_slots - old.num_slots
-        new = Streams.of_slots(num_slots, old.hypotheses, old.reserved - taken, old.sorts)
-        last = old.num_slots[new.sentence]
-        index = old.first[new.sentence] + torch.minimum(new.slot, last)
-        count = torch.ones_like(old.sentence)
-        count[old.first + old.num_slots] += taken
-        device = self.first.device
-        return new.to(device), Repetition(
-            *(part.to(device, non_blocking=True) for part in (index, count))
-        )
-
-    def parts(self, most: int) -> List["Part"]:
-        """The layout in parts of at most so many streams, each with the sentences it belongs to."""
-        count = self.sentence.numel()
-        if count <= most:
-            return [Part(self, *4 * [slice(None)])]
-        host, size = self.on_host or self, self.hypotheses
-        found = []
-        for first in range(0, count, most):
-            streams = slice(first, min(first + most, count))
-            sentence = host.sentence[streams]
-            begin, end = int(sentence[0]), int(sentence[-1]) + 1
-            part = Streams.of_slots(torch.bincount(sentence - begin), size)
-            found.append(
-                Part(
-                    part.to(self.sentence.device),
-                    streams,
-                    slice(streams.start * size, streams.stop * size),
-                    slice(begin, end),
-                    slice(begin * size, end * size),
-                )
-            )
-        return found
-
-    def reorder(self, order: Tensor) -> "Reordering":
-        """The layout after fairseq reorders hypotheses, and where its rows come from.
+    def reorder(self, order: Tensor) -> "Continuation":
+        """The layout after fairseq reorders hypotheses.
 
         ``order`` has (H,) the old hypothesis that each new one continues. Runs of equal length that
         stay within one sentence become that sentence's hypotheses; otherwise each new hypothesis is
         a sentence of its own.
         """
-        old, order = self.on_host or self, order.cpu()
-        sentences, runs = torch.unique_consecutive(order // old.hypotheses, return_counts=True)
-        hypotheses = int(runs[0]) if bool((runs == runs[0]).all()) else 1
-        if hypotheses == 1:
-            sentences = order // old.hypotheses
-        reserved = None if old.reserved is None else old.reserved[sentences]
+        order = order.cpu()
+        sentence, hypothesis = order // self.hypotheses, order % self.hypotheses
+        sentences, runs = torch.unique_consecutive(sentence, return_counts=True)
+        size = int(runs[0]) if bool((runs == runs[0]).all()) else 1
+        return self._continued(sentence if size == 1 else sentences, hypothesis.view(-1, size))
+
+    def with_own_streams(self, num_slots: Tensor) -> "Continuation":
+        """The layout after ``num_slots``, (B,) on the CPU and at least as many as now, have streams
+        of their own. The streams of reserved slots were equal and computed as one until then. So a
+        new stream has the past of the sentence's last stream."""
+        old = self.on_host or self
+        hypothesis = torch.arange(old.hypotheses, device="cpu").expand(len(num_slots), -1)
+        sentences = torch.arange(len(num_slots), device="cpu")
+        return self._continued(sentences, hypothesis, num_slots - old.num_slots)
+
+    def _continued(
+        self, sentences: Tensor, hypothesis: Tensor, taken: Union[int, Tensor] = 0
+    ) -> "Continuation":
+        """The layout of these (B',) sentences with these (B', K') hypotheses of each, once so many
+        more slots have streams of their own."""
+        old = self.on_host or self
+        reserved = None if old.reserved is None else old.reserved[sentences] - taken
         sorts = None if old.sorts is None else old.sorts[sentences]
-        new = Streams.of_slots(old.num_slots[sentences], hypotheses, reserved, sorts)
-        stream = old.first[sentences][new.sentence] + new.slot
-        hypothesis = (order % old.hypotheses).view(-1, hypotheses)[new.sentence]
-        rows = (stream.unsqueeze(1) * old.hypotheses + hypothesis).view(-1)
+        num_slots = old.num_slots[sentences] + taken
+        new = Streams.of_slots(num_slots, hypothesis.size(1), reserved, sorts)
+        sentence = sentences[new.sentence]
+        stream = old.first[sentence] + torch.minimum(new.slot, old.num_streams[sentence] - 1)
+        rows = (stream.unsqueeze(1) * old.hypotheses + hypothesis[new.sentence]).view(-1)
         same = sentences.numel() == old.first.numel() and bool((sentences.diff() > 0).all())
         device = self.first.device
         moved = (part.to(device, non_blocking=True) for part in (sentences, stream, rows))
-        return Reordering(new.to(device), same, *moved)
+        return Continuation(new.to(device), same, *moved)
 
     def mask(self, padding: Optional[Tensor]) -> Optional[Tensor]:
         """(B, T) padding to an (N, 1, 1, T) mask, True at real tokens; None if all are real."""
         return None if padding is None else ~padding[self.sentence][:, None, None, :]
 
 
-class Part(NamedTuple):
-    """Some of the streams of a batch.
-
-    Attributes:
-        layout: of them alone, but for their slots, which begin at 0 in each sentence.
-        streams: which of the N streams.
-        rows: which of the N*K rows over streams.
-        sentences: which of the B sentences.
-        sequences: which of the B*K hypotheses.
-    """
-
-    layout: Streams
-    streams: slice
-    rows: slice
-    sentences: slice
-    sequences: slice
-
-
-class Reordering(NamedTuple):
-    """A new order of hypotheses.
+class Continuation(NamedTuple):
+    """A layout that continues another one.
 
     Attributes:
         streams: the new layout.
@@ -233,21 +187,11 @@ class Reordering(NamedTuple):
     rows: Tensor
 
 
-class Repetition(NamedTuple):
-    """Repeats each row some times in a row.
-
-    Attributes:
-        index: (N',) the row that each new one repeats, never falling.
-        count: (N,) the number of repetitions of each row, at least one.
-    """
-
-    index: Tensor
-    count: Tensor
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """(N, ...) -> (N', ...)."""
-        repeated = _Expand.apply(x.flatten(1), self.index, self.count)
-        return repeated.view(-1, *x.shape[1:])
+def changed(whole: Any, change: Callable, *names: str) -> Any:
+    """A dataclass with its parts of these names changed alike, but for those that are None."""
+    parts = {name: getattr(whole, name) for name in names}
+    new = {name: change(part) for name, part in parts.items() if part is not None}
+    return replace(whole, **new)
 
 
 def _segment_sum(x: Tensor, index: Tensor, count: Tensor) -> Tensor:

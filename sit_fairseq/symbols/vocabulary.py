@@ -37,7 +37,7 @@ class Vocabulary(nn.Module):
         one_stream: every sentence has one stream only (the baselines).
         produces_any_symbol: a target may hold symbols that its source does not.
         named_rows: each symbol has a row of its own.
-        num_base, num_sorts: V_n and G.
+        num_base, num_sorts, fresh_symbols: V_n, G and R.
         unk: the id of what has neither a row nor a slot. No answer holds it, no loss counts it.
         row_tokens, index_of_row: the token of each row, and its dictionary index.
         row_of_index: the row of each dictionary index, -1 for symbols.
@@ -45,12 +45,10 @@ class Vocabulary(nn.Module):
         leaves: tokens that would be operators if they were no symbols.
         source_only: (V_n,) 1 for the base tokens that no target can hold: ``<s>``, ``<pad>``,
             ``<unk>``, and what a converted model's target dictionary lacked. None in old models.
-        fresh_symbols: R.
         fresh: the reserved slots; None without fresh symbols.
 
     Args:
-        dictionary: of the data at hand. It learns the base tokens of a loaded checkpoint and, where
-            it has none, the pattern.
+        dictionary: of the data. It learns the base tokens of a checkpoint, and a missing pattern.
         fresh_symbols, fresh_names: see :class:`FreshSymbols`.
         arity: the number of operands of each operator, for positions in trees. The weights hold an
             :class:`~sit_fairseq.symbols.prefix.OwnArity`.
@@ -70,7 +68,7 @@ class Vocabulary(nn.Module):
         self.fresh_symbols = sum(fresh_numbers(fresh_symbols).values())
         self.fresh_names, self._fresh_given = fresh_names, fresh_symbols
         self._arity = dict(arity)
-        base_tokens = [] if dictionary.pattern is None else self._tokens_of_data()
+        base_tokens = [] if dictionary.pattern is None else self._of_data()
         self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
         self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
         own = operands_buffer(arity) if isinstance(arity, OwnArity) and arity else None
@@ -82,10 +80,7 @@ class Vocabulary(nn.Module):
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
         """(B, T) dictionary indices of sources to canonical ids, and slots by first appearance.
-
-        Renaming symbols does not change the ids, which are all that the model computes with
-        (Theorem 4.1 becomes an equality of inputs).
-        """
+        Renaming does not change the ids, which are all that the model computes with."""
         rows = self.rows(tokens)
         slot = numbered(tokens, rows < 0)
         width = int(slot.max()) + 1 if slot.numel() else 0
@@ -110,10 +105,10 @@ class Vocabulary(nn.Module):
 
     def unproducible(self, canonical: Tensor) -> Tensor:
         """True at canonical ids, of any shape, of base tokens that no target can hold."""
+        base = canonical < self.num_base
         if self.source_only is None:
-            return torch.zeros_like(canonical, dtype=torch.bool)
-        rows = canonical.clamp(max=self.num_base - 1)
-        return self.source_only.to(rows.device).bool()[rows] & (canonical < self.num_base)
+            return torch.zeros_like(base)
+        return self.source_only.to(base.device).bool()[torch.where(base, canonical, 0)] & base
 
     def counted(self, canonical: Tensor) -> Tensor:
         """Canonical ids of targets as a loss compares with them, which counts no ``<pad>``."""
@@ -137,7 +132,7 @@ class Vocabulary(nn.Module):
 
     def arities(self, canonical: Tensor) -> Tensor:
         """The number of operands of canonical ids of any shape; symbols have none."""
-        known = (canonical >= 0) & (canonical < self._arities.numel())
+        known = (canonical >= 0) & (canonical < self.num_base)
         return self._arities[torch.where(known, canonical, 0)]  # that of <s> is 0
 
     def same_columns(self, other: "Vocabulary") -> bool:
@@ -150,8 +145,8 @@ class Vocabulary(nn.Module):
         )
 
     def vote_with(self, first: "Vocabulary") -> None:
-        """Takes over the tokens, and the names of fresh symbols, of the model that it votes with; a
-        UserError if that has other columns of output."""
+        """Takes over the tokens and fresh names of the model that it votes with; a UserError if that
+        has other columns of output."""
         if not self.same_columns(first):
             raise UserError(
                 "the models have different base tokens, another kind of symbols or another number of "
@@ -163,12 +158,12 @@ class Vocabulary(nn.Module):
             self._fresh_given = first._fresh_given
             self._index(self.row_tokens[self.dictionary.nspecial :])
 
-    def _tokens_of_data(self) -> List[str]:
-        """The tokens of the data that have rows, sorted by string."""
-        return self.dictionary.own_tokens() if self.named_rows else self.dictionary.base_tokens()
+    def _has_row(self, token: str) -> bool:
+        return self.named_rows or not self.dictionary.is_symbol(token)
 
-    def _is_symbol(self, token: str) -> bool:
-        return not self.named_rows and self.dictionary.is_symbol(token)
+    def _of_data(self) -> List[str]:
+        """The tokens of the data that have rows, sorted by string."""
+        return list(filter(self._has_row, self.dictionary.own_tokens()))
 
     def _index(self, base_tokens: List[str]) -> None:
         """Makes the tables for these base tokens and the dictionary as it is."""
@@ -177,20 +172,16 @@ class Vocabulary(nn.Module):
         row_of_token = {token: row for row, token in enumerate(tokens)}
         self.num_base, self.num_sorts = len(tokens), len(dictionary.sorts)
         self.leaves = {token for token in self._arity if dictionary.is_symbol(token)}
-        self.operators = {
-            t: self._arity[t] for t in tokens if t in self._arity.keys() - self.leaves
-        }
+        operators = self._arity.keys() - self.leaves
+        self.operators = {t: self._arity[t] for t in tokens if t in operators}
         # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
-        numbers = (
-            [
-                -1 if self._is_symbol(t) else row_of_token.get(t, self.unk)
-                for t in dictionary.symbols
-            ],
-            [dictionary.indices[token] for token in tokens],
-            [self.operators.get(token, 0) for token in tokens],
-        )
+        rows = [
+            row_of_token.get(t, self.unk) if self._has_row(t) else -1 for t in dictionary.symbols
+        ]
+        indices = [dictionary.indices[token] for token in tokens]
+        arities = [self.operators.get(token, 0) for token in tokens]
         self.row_of_index, self.index_of_row, self._arities = (
-            torch.tensor(some, device="cpu") for some in numbers
+            torch.tensor(some, device="cpu") for some in (rows, indices, arities)
         )
         self.fresh: Optional[FreshSymbols] = None
         if self.fresh_symbols and dictionary.pattern is not None:
@@ -228,25 +219,19 @@ class Vocabulary(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def _check(self, base_tokens: List[str], pattern: str) -> None:
-        own, sorts = self.dictionary.pattern, SymbolPattern(pattern).sorts
-        clash = [token for token in base_tokens if self._is_symbol(token)]
-        unknown = set(self._tokens_of_data()).difference(base_tokens)
-        for fault, reason in (
-            (
-                self.dictionary.sorts != sorts,
-                f"the checkpoint has {named_sorts(sorts)}, the pattern {own!r} has "
-                f"{named_sorts(self.dictionary.sorts)}; name the same sorts, or leave it out",
-            ),
-            (
-                clash,
-                f"the pattern {own!r} matches {listing(clash)}, which the checkpoint was trained "
-                "with as base tokens; leave the pattern out",
-            ),
-            (
-                unknown,
+        own, sorts, reason = self.dictionary.pattern, SymbolPattern(pattern).sorts, None
+        clash = [token for token in base_tokens if not self._has_row(token)]
+        unknown = set(self._of_data()).difference(base_tokens)
+        if self.dictionary.sorts != sorts:
+            reason = f"the checkpoint has {named_sorts(sorts)}, the pattern {own!r} has "
+            reason += f"{named_sorts(self.dictionary.sorts)}; name the same sorts, or leave it out"
+        elif clash:
+            reason = f"the pattern {own!r} matches {listing(clash)}, which the checkpoint was "
+            reason += "trained with as base tokens; leave the pattern out"
+        elif unknown:
+            reason = (
                 f"the data has {without_embedding(unknown)}; remove them from the data; if they "
-                "are interchangeable, let the pattern of a model with streams match them",
-            ),
-        ):
-            if fault:
-                raise UserError(reason, "symbols")
+            )
+            reason += "are interchangeable, let the pattern of a model with streams match them"
+        if reason is not None:
+            raise UserError(reason, "symbols")

@@ -18,7 +18,7 @@ from sit_fairseq.models.config import AttentionPattern, ModelConfig, StackConfig
 def test_parts_may_come_in_any_order_which_counts_for_cross_attentions(text, letters, cross):
     pattern = AttentionPattern.parse(text)
     assert {part for part in ("EP", "EA", "DP", "DA", "CP", "CA") if part in pattern} == letters
-    assert set(pattern.letters) == letters and pattern.cross == cross
+    assert set(pattern) == letters and pattern.cross == cross
     assert pattern.aggregated == bool(letters & {"EA", "DA", "CA"})
 
 

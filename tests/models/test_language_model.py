@@ -203,7 +203,7 @@ def test_texts_that_cannot_be_read_are_told():
     for text, fault in (
         ("a b c d e", None),
         ("a b c d e f", "holds 6 symbols, more than the 5 of the model"),
-        ("& " * 12, "has 12 tokens, more than the 11 that the model continues"),
+        ("& " * 12, "has 12 tokens, more than the 11 that the model reads"),
     ):
         assert model.unreadable(read(model, [text])[1][0]) == fault
     few = make_language_model(make_dictionary(), fresh_names="a,b")

@@ -10,7 +10,7 @@ import torch
 from conftest import OPERATORS, encode, make_dictionary, make_model, random_formula, redraw
 
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.models.attention import Rotary
+from sit_fairseq.models.attention import Rotation
 from sit_fairseq.models.positions import TreePositions, tree_paths
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -158,12 +158,11 @@ def test_learned_positions_are_rows_of_a_table():
     assert model.max_positions() == (7, 200) and model.max_decoder_positions() == 200
 
 
-def test_rotations_follow_positions_and_dtype_and_are_not_saved():
-    rotary, x = Rotary(4), torch.randn(2, 1, 50, 4, dtype=torch.float64)
+def test_rotations_follow_positions_and_dtype():
+    x = torch.randn(2, 1, 50, 4, dtype=torch.float64)
     position = torch.stack((torch.arange(50), torch.arange(50).flip(0)))
-    found = rotary(position, torch.float64)(x)
+    found = Rotation.by(position, 4, torch.float64)(x)
     for row, places in enumerate(position.tolist()):
         expected = literal.rotate(x[row, 0], literal.rotary_angles(places, 4))
         torch.testing.assert_close(found[row, 0], expected, rtol=1e-12, atol=1e-12)
-    assert rotary(position, torch.float32)(x.bfloat16()).dtype == torch.bfloat16
-    assert not rotary.state_dict()
+    assert Rotation.by(position, 4, torch.float32)(x.bfloat16()).dtype == torch.bfloat16

@@ -119,14 +119,12 @@ def test_the_stream_of_reserved_slots_counts_as_often_as_they_are(hypotheses):
 
 def test_streams_of_their_own_continue_the_one_that_stood_for_them():
     streams = Streams.of_slots(torch.tensor([2, 0]), 2, torch.tensor([2, 3]))
-    new, continued = streams.with_own_streams(torch.tensor([3, 2]))
+    to = streams.with_own_streams(torch.tensor([3, 2]))
+    new = to.streams
     assert new.num_slots.tolist() == [3, 2] and new.reserved.tolist() == [1, 1]
     assert (new.hypotheses, new.most_slots) == (2, streams.most_slots)
-    assert continued.index.tolist() == [0, 1, 2, 2, 3, 3, 3]
-    assert continued.count.tolist() == [1, 1, 2, 3]
-    x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.equal(continued(x), x[continued.index])
-    assert torch.autograd.gradcheck(continued, x)
+    assert to.same_sentences and to.rows_of_streams.tolist() == [0, 1, 2, 2, 3, 3, 3]
+    assert to.rows.view(-1, 2).tolist() == [[2 * n, 2 * n + 1] for n in to.rows_of_streams]
     to = new.reorder(torch.tensor([3, 2, 0, 0]))
     moved = to.streams
     assert moved.num_slots.tolist() == [2, 3] and moved.reserved.tolist() == [1, 1]

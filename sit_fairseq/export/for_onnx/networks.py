@@ -88,7 +88,7 @@ class _Entries:
         """The stored entries, with those of this step after them."""
         return torch.cat((self.stored, torch.stack(self.new, dim=1).unsqueeze(3)), dim=3)
 
-    def attend(
+    def __call__(
         self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
     ) -> Tensor:
         """Attends from (S*K, H, 1, D) queries, with a result of that shape."""
