@@ -14,17 +14,13 @@ MAX_SCALE = 30.0
 class AdaCosScale(nn.Module):
     """Multiplies cosines by a scale that follows the training statistics.
 
-    It is part of the model, not of the criterion, so that it is saved with the weights
-    and generation ranks by true log-probabilities. The scale stays float32 when the
-    model is cast to half precision.
+    It is part of the model, not of the criterion: it is saved with the weights, and generation ranks
+    by true log-probabilities. It stays float32 when the model is cast to half precision. At first it
+    is ``sqrt(2) * log(C - 1)`` for C classes (AdaCos eq. 12).
 
-    The statistics of an update are pooled over its micro-batches and all ranks, and the
-    scale they give holds from the next update on: within one update every gradient sees
-    the same scale, however the batch is divided. An update that float16 skips, as its gradients
-    overflow, leaves its statistics to the next one.
-
-    Args:
-        num_classes: C of the initial scale ``sqrt(2) * log(C - 1)`` (AdaCos eq. 12).
+    The statistics of an update are pooled over its micro-batches and all ranks, and the scale they give
+    holds from the next update on: within one update every gradient sees the same scale, however the
+    batch is divided. An update that float16 skips leaves its statistics to the next one.
     """
 
     def __init__(self, num_classes: int) -> None:
@@ -48,12 +44,8 @@ class AdaCosScale(nn.Module):
 
     @torch.no_grad()
     def observe(self, logits: Tensor, target: Tensor) -> None:
-        """Collects the statistics of one micro-batch.
-
-        Args:
-            logits: (M, V) scaled logits, one row per target token that is not padding.
-            target: (M,) the columns that are right.
-        """
+        """Collects the statistics of one micro-batch: (M, V) scaled logits, one row per target token
+        that is not padding, and (M,) the columns that are right."""
         right = logits.gather(1, target.unsqueeze(1))
         cosine = (right.squeeze(1) / self.scale).clamp(-1 + 1e-7, 1 - 1e-7)
         self._angles.append(torch.acos(cosine).float())
@@ -79,11 +71,10 @@ class AdaCosScale(nn.Module):
             return
         median = angles.median().clamp(max=math.pi / 4)
         scale = others.mean().log() / median.cos()
-        # Where the model is confidently wrong, the published rule feeds on itself: a
-        # larger scale raises the sum of wrong classes, which raises the scale, up to NaN: at
-        # update 141 of the paper's own setting, where 37 of the first 600 updates pass 30.
-        # At the other end it must stay a positive temperature, and with few classes a useful
-        # one (see the criterion).
+        # Where the model is confidently wrong, the published rule feeds on itself: a larger scale
+        # raises the sum of wrong classes, which raises the scale, up to NaN: at update 141 of the
+        # paper's own setting, where 37 of the first 600 updates pass 30. At the other end it must
+        # stay a positive temperature, and with few classes a useful one (see the criterion).
         limited = scale.clamp(min=self._least, max=MAX_SCALE)
         self.scale.copy_(torch.where(scale.isfinite(), limited, self.scale))
 

@@ -33,10 +33,10 @@ class AllPlaces:
     streams: Streams
     padding: Optional[Tensor] = None
 
-    def to(self, device: torch.device) -> "AllPlaces":
+    def to(self, device: torch.device, non_blocking: bool = True) -> "AllPlaces":
         """See :class:`~sit_fairseq.models.attention.Layout`, as for all methods."""
         parts = ("canonical", "streams", "padding")
-        return changed(self, lambda part: part.to(device, non_blocking=True), *parts)
+        return changed(self, lambda part: part.to(device, non_blocking=non_blocking), *parts)
 
     def select(self, to: Continuation) -> Tuple["AllPlaces", Tensor]:
         """Its rows are those over streams."""
@@ -74,8 +74,8 @@ class AllPlaces:
 
     @cached_property
     def _own(self) -> Tuple[Tensor, Tensor]:
-        """(B*K, T) True where the token is a symbol that has a stream, and the number of that
-        stream's hidden state there among N*K*T."""
+        """(B*K, T) True at symbols that have a stream, and the number of its hidden state there among
+        N*K*T."""
         slot, streams = self.canonical - self.num_base, self.streams
         sentence = torch.arange(slot.size(0), device=slot.device) // streams.hypotheses
         exists = (slot >= 0) & (slot < streams.num_slots[sentence].unsqueeze(1))

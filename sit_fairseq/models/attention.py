@@ -112,7 +112,7 @@ class AtOnce:
 class Layout(Protocol):
     """Which rows of hidden states stand for the T tokens of sequences."""
 
-    def to(self, device: torch.device) -> "Layout":
+    def to(self, device: torch.device, non_blocking: bool = True) -> "Layout":
         """The layout, made on the CPU, for tensors of a device."""
 
     def select(self, to: Continuation) -> Tuple["Layout", Tensor]:
@@ -139,8 +139,7 @@ class Seen:
     Attributes:
         layout: of the rows.
         position: (B*K, T) of the tokens, or (1, T) of all.
-        queries: the rotation of rows; None where positions are not rotary.
-        tokens: the rotation of the aggregated view.
+        queries, tokens: the rotations of rows and of the aggregated view; None if none is rotary.
         own, aggregated: the entries of per-stream and of aggregated attention.
         source: those of each cross-attention.
         spread: takes hidden states of rows to those of streams that attend in their place, after
@@ -194,12 +193,9 @@ class StreamSelfAttention(_Attention):
 
 
 class ViewAttention(_Attention):
-    """Attention of every stream to a view beside its own sequence.
-
-    The view is the aggregation of all streams (EA, DA, CA) or the encoder's stream of the same
-    symbol (CP). Keys and values are projected once per row of the view, which for an aggregated
-    view means once per sentence and not once per stream. The view has ``view_dim`` channels.
-    """
+    """Attention of every stream to a view beside its own sequence: the aggregation of all streams (EA,
+    DA, CA) or the encoder's stream of the same symbol (CP). Keys and values are projected once per row
+    of the view, that of an aggregated one once per sentence. It has ``view_dim`` channels."""
 
     def __init__(self, embed_dim: int, num_heads: int, *, view_dim: int, dropout: float) -> None:
         super().__init__(embed_dim, num_heads, dropout=dropout)
@@ -212,12 +208,7 @@ class ViewAttention(_Attention):
         return KeysValues(self._heads(keys, rotation), self._heads(values))
 
     def forward(
-        self,
-        x: Tensor,
-        seen: Seen,
-        layer: int,
-        entries: Entries,
-        new: Optional[KeysValues] = None,
+        self, x: Tensor, seen: Seen, layer: int, entries: Entries, new: Optional[KeysValues] = None
     ) -> Tensor:
         """Attends from the rows of ``x`` (R, T, C) to the entries of a view, which ``new`` joins."""
         queries = self._heads(self.q_proj(x), seen.queries)

@@ -16,7 +16,7 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.all_places import AllPlaces
 from sit_fairseq.models.config import DecoderOptions, has_source
-from sit_fairseq.models.embedding import TokenEmbedding
+from sit_fairseq.models.embedding import TokenEmbedding, wide
 from sit_fairseq.models.memory import Memory
 from sit_fairseq.models.stacks import Decoder
 from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer, without_embedding
@@ -244,8 +244,7 @@ class RandomEmbedding(OneStreamEmbedding):
         codes = self._codes(
             int(torch.randint(2**62, (), device="cpu")) if self.training else self.seed
         )
-        weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
-        learnt = F.normalize(weight, dim=1)
+        learnt = F.normalize(wide(self.weight), dim=1)
         codes = F.normalize(codes.to(learnt, non_blocking=True), dim=1)
         base = F.pad(learnt[:-1], (0, self.code_dim))
         symbols = torch.cat((learnt[-1:].expand(len(codes), -1), codes), dim=1)

@@ -73,7 +73,7 @@ class SelfAttentionCache:
             self._store(layer, new)
         keys, values = self._stored[layer]
         if self.mask is not None or queries.size(2) > 1:
-            return self._attend_at_once(queries, kernel, keys, values)
+            return self._attend_at_once(queries, kernel, self._stored[layer])
         scores = self._scores(keys, queries.flatten(1) * queries.size(3) ** -0.5)
         if scores.size(1) < SHORT_AXIS:
             weights = scores.softmax(1).transpose(1, 2).flatten(0, 1)
@@ -93,18 +93,14 @@ class SelfAttentionCache:
         for whole, part in zip(stored, new):
             whole[start : self._size] = part
 
-    def _attend_at_once(
-        self, queries: Tensor, kernel: Kernel, keys: Tensor, values: Tensor
-    ) -> Tensor:
-        mask = self.mask
+    def _attend_at_once(self, queries: Tensor, kernel: Kernel, stored: List[Tensor]) -> Tensor:
         keys, values = (
             part[self.entries].unflatten(2, (self._num_heads, -1)).transpose(1, 2)
-            for part in (keys, values)
+            for part in stored
         )
+        new, length, mask = queries.size(2), keys.size(2), self.mask
         if mask is None:
-            before = keys.size(2) - queries.size(2)
-            mask = torch.ones(queries.size(2), keys.size(2), dtype=torch.bool, device=keys.device)
-            mask = mask.tril(before)
+            mask = torch.ones(new, length, dtype=torch.bool, device=keys.device).tril(length - new)
         return kernel(queries, keys, values, mask=mask)
 
     def _scores(self, stored: Tensor, queries: Tensor) -> Tensor:

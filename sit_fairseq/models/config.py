@@ -167,12 +167,9 @@ def check(cfg: DecoderOptions) -> None:
     source, kind = has_source(cfg), cfg.symbol_embedding
     for known in fields(ModelConfig if source else LanguageModelConfig):
         choices, value = known.metadata["choices"], getattr(cfg, known.name)
-        words, listed = known.name.replace("_", " "), ", ".join(choices)
-        refuse(
-            choices and value not in choices,
-            f"the {words} {value!r} is none of {listed}",
-            known.name,
-        )
+        words = known.name.replace("_", " ")
+        reason = f"the {words} {value!r} is none of {', '.join(choices)}"
+        refuse(choices and value not in choices, reason, known.name)
     for name in ("dropout", "attention_dropout", "activation_dropout"):
         value = getattr(cfg, name)
         refuse(not 0 <= value < 1, f"{value} is not in [0, 1)", name)
@@ -184,13 +181,10 @@ def check(cfg: DecoderOptions) -> None:
     sides = {name: StackConfig.of(cfg, name) for name in names}
     for name, side in sides.items():
         refuse(side.num_layers < 1, f"the {name} has {side.num_layers} layers", f"{name}_layers")
-    counting = [name for name in names if sides[name].positions not in ("tree", "none")]
+    counts = any(side.positions not in ("tree", "none") for side in sides.values())
     listed = " ".join(["position_gaps", *(f"{name}_positions" for name in names)])
-    refuse(
-        cfg.position_gaps > 0 and not counting,
-        "gaps in positions need some that count tokens",
-        listed,
-    )
+    reason = "gaps in positions need some that count tokens"
+    refuse(cfg.position_gaps > 0 and not counts, reason, listed)
     decoder, one_stream = sides["decoder"], f"models of {kind} symbols have one stream"
     if kind != "streams":
         refuse(
@@ -265,11 +259,10 @@ class AttentionPattern(Tuple[str, ...]):
 
 @dataclass(frozen=True)
 class StackConfig:
-    """The configuration of one side, encoder or decoder: its layers, positions and norms.
+    """The layers, positions and norms of one side, encoder or decoder.
 
     ``view_dim`` are the channels of the encoder's output, which cross-attentions read; None without
-    an encoder. ``final_norm`` is a layer norm of the last layer's output; ``options`` are all
-    others.
+    an encoder. ``final_norm`` is a layer norm of the last layer's output; ``options`` are all others.
     """
 
     embed_dim: int

@@ -30,7 +30,10 @@ class Context:
     @property
     def hypothesis_slots(self) -> Slots:
         """The slots of the B*K hypotheses."""
-        return self.slots.repeat(self.streams.hypotheses)
+        number = self.streams.hypotheses
+        if number == 1:
+            return self.slots
+        return changed(self.slots, lambda names: names.repeat_interleave(number, 0), "names")
 
     def own_slots(self, canonical: Tensor) -> Optional[Tensor]:
         """(B,) how many slots need streams of their own, on the CPU: those of the source, and the
@@ -46,13 +49,15 @@ class Context:
         return self.hypothesis_slots.close(logits, canonical)
 
     def reorder(self, order: Tensor) -> "Context":
-        """Makes new hypotheses out of the old ones that (H,) ``order`` names."""
+        """Makes new hypotheses out of (H,) old ones."""
         return self.moved(self.streams.reorder(order))
 
     def moved(self, to: Continuation) -> "Context":
         """The batch with its hypotheses in another order."""
-        moved = replace(self, streams=to.streams)
-        return moved if to.same_sentences else replace(moved, slots=self.slots.select(to.sentences))
+        if to.same_sentences:
+            return replace(self, streams=to.streams)
+        slots = changed(self.slots, lambda names: names.index_select(0, to.sentences), "names")
+        return replace(self, streams=to.streams, slots=slots)
 
 
 @dataclass(frozen=True, eq=False)

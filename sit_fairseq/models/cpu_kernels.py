@@ -69,16 +69,8 @@ def attention(
 
 
 def weighted_sums(table: Tensor, index: Tensor, weights: Tensor) -> Tensor:
-    """Sums rows of a table without copying them together first: saves 41 % of a search.
-
-    Args:
-        table: (E, D).
-        index: (G, T) rows of the table.
-        weights: (G, T) of the rows.
-
-    Returns:
-        (G, D).
-    """
+    """(G, D) sums of (G, T) rows of an (E, D) table by (G, T) weights, without copying the rows together
+    first: saves 41 % of a search."""
     weights = weights.to(table.dtype)  # autocast computes a softmax in float32
     return F.embedding_bag(index, table, per_sample_weights=weights, mode="sum")
 

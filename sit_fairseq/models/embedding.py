@@ -18,20 +18,14 @@ from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
 class TokenEmbedding(nn.Module):
-    """A matrix that embeds canonical ids and projects hidden states to their logits.
+    """A matrix that embeds canonical ids and projects hidden states to their logits. In the paper's
+    models input and output, encoder and decoder share one (three-way tying).
 
     It has ``V_n + 2 G`` rows: the base tokens, then for each of the G sorts of symbols *actual*
-    (the symbol that a stream belongs to) and *placeholder* (every other symbol of the sort).
-
-    Under the cosine head its rows are L2-normalised for both uses, so are the features before
-    projection, and logits are cosines (section 3.3, "Cosine loss"). In the paper's models input and
-    output, encoder and decoder share one matrix (three-way tying).
-
-    Args:
-        vocabulary: gives ids their meaning; it may change when a checkpoint is loaded.
-        embed_dim: C.
-        cosine: whether logits are cosines.
-        scaled: multiply the embedding by the square root of C.
+    (the symbol that a stream belongs to) and *placeholder* (every other symbol of the sort). Under the
+    ``cosine`` head its rows are L2-normalised for both uses, so are the features before projection,
+    and logits are cosines (section 3.3, "Cosine loss"). A ``scaled`` embedding is multiplied by the
+    square root of its C channels.
     """
 
     def __init__(
@@ -81,10 +75,8 @@ class TokenEmbedding(nn.Module):
 
     def _matrix(self) -> Tensor:
         """One row per vector, as both uses see it."""
-        if not self.cosine:
-            return self.weight
-        weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
-        return F.normalize(weight, dim=1).to(self.weight.dtype)
+        weight = self.weight
+        return F.normalize(wide(weight), dim=1).to(weight.dtype) if self.cosine else weight
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
         """Takes over the number of rows of a checkpoint."""
@@ -95,8 +87,7 @@ class TokenEmbedding(nn.Module):
 
 
 def _check_rows(embedding: TokenEmbedding, unused: Any) -> None:
-    """Compares a matrix with the vocabulary, which was loaded after it; a UserError if it has
-    another number of rows than its tokens need."""
+    """A UserError if a matrix has another number of rows than the vocabulary, loaded after it, needs."""
     rows, needed = embedding.weight.size(0), embedding._shape(0)[0]
     vocabulary = embedding.vocabulary
     if rows != needed and vocabulary.one_stream and vocabulary.fresh_symbols:
@@ -111,6 +102,11 @@ def _check_rows(embedding: TokenEmbedding, unused: Any) -> None:
             f"the checkpoint is damaged: its embedding has {rows} rows, but its tokens and symbols "
             f"need {needed}; name another file"
         )
+
+
+def wide(x: Tensor) -> Tensor:
+    """Half precision has too few digits for cosines."""
+    return x if x.dtype == torch.float64 else x.float()
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +131,8 @@ class StreamTable:
         sentence does not have and for base tokens that no target can hold; reserved slots that are
         not taken have those of the stream that stands for them.
         """
-        # Half precision has too few digits for cosines.
         with torch.autocast(hidden.device.type, enabled=False):
-            hidden = hidden if hidden.dtype == torch.float64 else hidden.float()
-            hidden = F.normalize(hidden, dim=2) if self.embedding.cosine else hidden
+            hidden = F.normalize(wide(hidden), dim=2) if self.embedding.cosine else wide(hidden)
             logits = self.embedding.logits(hidden, self.matrix.to(hidden.dtype), streams)
         impossible = self.embedding.vocabulary.source_only
         if impossible is None:

@@ -27,13 +27,8 @@ _ACTIVATIONS: Dict[str, Callable[[Tensor], Tensor]] = {
 class StreamLayer(nn.Module):
     """A layer over rows of streams (Algorithms 3 and 4); equivariant under renaming.
 
-    An encoder's layer is a decoder's without cross-attentions that sees later positions.
-
-    Args:
-        cfg: sizes, norms and attention pattern.
-        side: ``"E"`` or ``"D"``, the letter of its self-attentions in the pattern.
-        cross: its cross-attentions in their order, ``"CP"`` or ``"CA"``.
-        light: whether it only reads: per-stream self-attention and the cross-attentions.
+    An encoder's layer is a decoder's without cross-attentions that sees later positions. A ``light``
+    one only reads: it has per-stream self-attention and the cross-attentions. Else see :class:`Stack`.
     """
 
     def __init__(
@@ -60,13 +55,7 @@ class StreamLayer(nn.Module):
         self.encoder_attn_layer_norm = nn.ModuleList(cfg.norm() for _ in cross)
 
     def forward(self, x: Tensor, seen: Seen, number: int) -> Tensor:
-        """Maps (R, T, C) rows to (R, T, C).
-
-        Args:
-            x: their hidden states.
-            seen: what they attend to.
-            number: of the layer.
-        """
+        """Maps (R, T, C) hidden states of rows to (R, T, C); ``number`` is that of the layer."""
         return self.attend_to_others(self.attend_to_self(x, seen, number), seen, number)
 
     def attend_to_self(self, x: Tensor, seen: Seen, number: int) -> Tensor:

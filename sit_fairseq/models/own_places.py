@@ -124,10 +124,10 @@ class OwnPlaces:
             first=self.first + before,
         )
 
-    def to(self, device: torch.device) -> "OwnPlaces":
+    def to(self, device: torch.device, non_blocking: bool = True) -> "OwnPlaces":
         """See :class:`~sit_fairseq.models.attention.Layout`, as for all methods up to ``at_once``."""
         parts = (*_OF_SENTENCES, "streams", "background", "own")
-        return changed(self, lambda part: part.to(device, non_blocking=True), *parts)
+        return changed(self, lambda part: part.to(device, non_blocking=non_blocking), *parts)
 
     def select(self, to: Continuation) -> Tuple["OwnPlaces", Tensor]:
         """All sequences have as many rows."""

@@ -27,24 +27,16 @@ class NoPositions(nn.Module):
 
     def prepare(self, canonical: Tensor, length: Tensor) -> Optional[Tensor]:
         """Nothing, for (B, T) canonical ids of (B,) tokens each."""
-        return None
 
     def fault(self, tokens: Sequence[str]) -> Optional[str]:
         """Nothing is wrong with a sentence."""
-        return None
 
     def forward(self, position: Tensor, prepared: Optional[Tensor] = None) -> Optional[Tensor]:
         """(B, T, C) vectors of (B, T) positions; None for nothing."""
-        return None
 
 
 class SinusoidalPositions(NoPositions):
-    """The sinusoidal positions of fairseq's transformer.
-
-    Args:
-        length: the most positions.
-        embed_dim: C.
-    """
+    """The sinusoidal positions of fairseq's transformer, ``length`` at most."""
 
     def __init__(self, length: int, embed_dim: int) -> None:
         super().__init__()
@@ -61,12 +53,7 @@ class SinusoidalPositions(NoPositions):
 
 
 class LearnedPositions(nn.Embedding):
-    """The learned positions of fairseq's transformer, with its rows.
-
-    Args:
-        length: the most positions.
-        embed_dim: C.
-    """
+    """The learned positions of fairseq's transformer, with its rows, ``length`` at most."""
 
     prepare, fault = NoPositions.prepare, NoPositions.fault
 
@@ -84,13 +71,8 @@ class TreePositions(nn.Module):
 
     Each step takes two channels, ``1 0`` for a left or only operand and ``0 1`` for a right one,
     nearest step first; the root and everything beyond the formula are zero. Paths are cut off at
-    the depth that there is, as in the published code.
-
-    Args:
-        vocabulary: of the canonical ids; it knows how many operands operators have.
-        embed_dim: C.
-        depth: the most steps, or 0 for as many as C channels hold, ``C // 2``. More are projected
-            to C channels by a learned matrix.
+    ``depth`` steps, as in the published code; 0 stands for as many as C channels hold, ``C // 2``. More
+    are projected to C channels by a learned matrix. The vocabulary knows the operands of operators.
     """
 
     def __init__(self, vocabulary: Vocabulary, embed_dim: int, depth: int = 0) -> None:
@@ -115,11 +97,7 @@ class TreePositions(nn.Module):
         return f"is not one formula in prefix notation ({fault}{hint})"
 
     def prepare(self, canonical: Tensor, length: Tensor) -> Tensor:
-        """(B, T, D) the :func:`tree_paths` of formulas of (B,) tokens each.
-
-        Raises:
-            ValueError: a source is not exactly one formula.
-        """
+        """(B, T, D) the :func:`tree_paths` of formulas of (B,) tokens each."""
         paths = tree_paths(self._vocabulary[0].arities(canonical), length)
         if paths.size(2) > self.depth and not self._warned:
             self._warned = True
@@ -158,17 +136,12 @@ def tree_paths(arity: Tensor, length: Tensor) -> Tensor:
     now, and a token is a left (or only) operand exactly if it follows its parent.
 
     Args:
-        arity: (B, T) number of operands of each token; values beyond ``length`` are
-            ignored.
-        length: (B,) number of tokens of each formula.
+        arity: (B, T) number of operands of each token; values beyond ``length`` are ignored.
+        length: (B,) number of tokens of each formula; a ValueError if a sequence is not exactly one.
 
     Returns:
-        (B, T, D) with D the depth of the deepest formula: entry t is 0 if step t of the
-        path, nearest first, comes from a left operand, 1 from a right one, -1 beyond the
-        root.
-
-    Raises:
-        ValueError: if a sequence is not exactly one formula.
+        (B, T, D) with D the depth of the deepest formula: entry t is 0 if step t of the path, nearest
+        first, comes from a left operand, 1 from a right one, -1 beyond the root.
     """
     position = torch.arange(arity.size(1), device=arity.device)
     inside = position < length.unsqueeze(1)

@@ -58,13 +58,11 @@ class Stack(nn.Module):
         position: Tensor,
         prepared: Optional[Tensor] = None,
     ) -> Tensor:
-        """(R, T, C) input of the first layer (Algorithm 1)."""
+        """(R, T, C) input of the first layer (Algorithm 1), see :meth:`Encoder.forward`."""
         x, added = table.embed(layout), self.embed_positions(position, prepared)
-        if added is not None:
-            x = x + layout.spread(added.to(x.dtype))
-        return dropout(
-            self.layernorm_embedding(x), self.cfg.options.dropout if self.training else 0.0
-        )
+        x = x if added is None else x + layout.spread(added.to(x.dtype))
+        rate = self.cfg.options.dropout if self.training else 0.0
+        return dropout(self.layernorm_embedding(x), rate)
 
 
 class Encoder(Stack):
@@ -80,17 +78,8 @@ class Encoder(Stack):
         position: Tensor,
         prepared: Optional[Tensor] = None,
     ) -> Tensor:
-        """Encodes a batch.
-
-        Args:
-            layout: of the sentences.
-            table: the vectors of the batch.
-            position: (B, U) of the tokens, or (1, U) of all.
-            prepared: the result of the positions' ``prepare`` for the batch.
-
-        Returns:
-            (R, U, C) output of the last layer.
-        """
+        """(R, U, C) output of the last layer for a batch. Its tokens have (B, U) positions, or all
+        (1, U), of which ``prepared`` is what the kind of positions has prepared."""
         x = self.embed(layout, table, position, prepared)
         entries = layout.at_once(causal=False)
         seen = Seen(layout, position, *self.rotations(layout, position), *entries)
@@ -100,13 +89,8 @@ class Encoder(Stack):
 
 
 class Decoder(Stack):
-    """Decodes in slot space: inputs and outputs are canonical ids, never names.
-
-    Args:
-        embed_tokens: the matrix of embeddings, which may be the encoder's.
-        cfg: layers, positions and norms.
-        output_projection: another matrix to project with; None for ``embed_tokens``.
-    """
+    """Decodes in slot space: inputs and outputs are canonical ids, never names. It projects with the
+    matrix of embeddings, or with ``output_projection``."""
 
     def __init__(
         self,
@@ -121,19 +105,10 @@ class Decoder(Stack):
         self.output_scale = AdaCosScale(embed_tokens.num_classes) if embed_tokens.cosine else None
 
     def forward(self, canonical: Tensor, memory: Memory) -> Tensor:
-        """Computes logits after all tokens that the memory has not read.
-
-        Training is one call with an empty memory.
-
-        Args:
-            canonical: (B*K, T) canonical ids of the targets so far. Ids without a stream (beams that
-                are dead anyway hold such) read as placeholders.
-            memory: of the batch, with K hypotheses. It reads the P new tokens.
-
-        Returns:
-            (B*K, P, V_n + S + R) logits, the arguments of a softmax; ``-inf`` for reserved slots
-            that are neither taken nor next.
-        """
+        """(B*K, P, V_n + S + R) logits after the P tokens that the memory has not read of (B*K, T)
+        canonical ids so far; ``-inf`` for reserved slots that are neither taken nor next. Ids without a
+        stream, which beams hold that are dead anyway, read as placeholders. Training is one call with
+        an empty memory."""
         seen = memory.read(canonical)
         context = memory.context
         x = self.embed(seen.layout, context.target_table, seen.position)

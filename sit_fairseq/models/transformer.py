@@ -58,13 +58,8 @@ class SlotSpaceModel(nn.Module):
     def memory(
         self, context: Context, places: Optional[Tensor] = None, keeps: bool = True
     ) -> Memory:
-        """The empty memory of a batch.
-
-        Args:
-            context: the batch, with K hypotheses.
-            places: (B*K, T) the positions of the tokens; None for 0, 1, ...
-            keeps: whether what is read will be continued.
-        """
+        """The empty memory of a batch with K hypotheses, whose tokens have (B*K, T) places, None for 0,
+        1, ...; ``keeps`` says whether what is read will be continued."""
         return self._memory(self.decoder, context, places, keeps)
 
     @torch.no_grad()
@@ -119,14 +114,12 @@ class SymbolInvariantTransformer(SlotSpaceModel):
         """Makes one stream per symbol of each sentence and encodes them together.
 
         Names end here: the source is made canonical before anything is embedded, so that two
-        sources that differ by a renaming give equal tensors, bit for bit.
+        sources that differ by a renaming give equal tensors, bit for bit. A ValueError if positions are
+        those of trees, and a source is not one formula.
 
         Args:
             tokens: (B, U) dictionary indices with ``</s>``, padded on either side.
             places: (B, U) the positions of tokens that are padded on the right; None for 0, 1, ...
-
-        Raises:
-            ValueError: positions are those of trees, and a source is not one formula.
         """
         dictionary = self.vocabulary.dictionary
         # A GPU waits for the CPU whenever a size depends on what it computed: hence sizes and
@@ -142,10 +135,9 @@ class SymbolInvariantTransformer(SlotSpaceModel):
         if position is None:
             position = torch.arange(tokens.size(1), device="cpu").unsqueeze(0)
         device = self.encoder.embed_tokens.weight.device
-        slots, layout = slots.to(device), layout.to(device)
-        position, prepared, padding = (
+        slots, layout, position, prepared, padding = (
             None if part is None else part.to(device, non_blocking=True)
-            for part in (position, prepared, padding)
+            for part in (slots, layout, position, prepared, padding)
         )
         source, *tables = self.tables()
         states = self.encoder(layout, source, position, prepared)
@@ -166,16 +158,8 @@ class SymbolInvariantTransformer(SlotSpaceModel):
     def decode(
         self, targets: Tensor, source: EncodedSource, places: Optional[Tensor] = None
     ) -> Tensor:
-        """Computes logits for K targets of each encoded source (teacher forcing).
-
-        Args:
-            targets: (B*K, T) dictionary indices of the targets, each after ``</s>``.
-            source: the sources, with K hypotheses.
-            places: (B*K, T) the positions of the targets; None for 0, 1, ...
-
-        Returns:
-            (B*K, T, V_n + S + R) logits over canonical ids.
-        """
+        """(B*K, T, V_n + S + R) logits for K targets of each encoded source (teacher forcing):
+        dictionary indices, each after ``</s>``, at (B*K, T) places, None for 0, 1, ..."""
         canonical = source.hypothesis_slots.encode(targets)
         places = None if places is None else places.to(canonical.device, non_blocking=True)
         return self.decoder(canonical, self.memory(source, places, keeps=False))

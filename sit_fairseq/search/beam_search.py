@@ -8,6 +8,7 @@ ids.
 """
 
 import math
+from dataclasses import replace
 from typing import Any, Dict, List, Optional, Tuple
 
 import torch
@@ -18,12 +19,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.search.constraint import Constraint
 from sit_fairseq.search.filters import Filter, Lengths, Prefixes
-from sit_fairseq.search.hypotheses import (
-    Hypothesis,
-    NoAnswer,
-    SearchOptions,
-    best_possible,
-)
+from sit_fairseq.search.hypotheses import Hypothesis, NoAnswer, SearchOptions, best_possible
 from sit_fairseq.search.searchable import Searchable
 from sit_fairseq.search.strategies import Sampling, most_probable
 from sit_fairseq.symbols.slots import Slots
@@ -58,8 +54,7 @@ class BeamSearch:
     ) -> None:
         for model in models[1:]:
             model.vocabulary.vote_with(models[0].vocabulary)
-        self.models = models
-        self.options = options
+        self.models, self.options = models, options
         self.choose = sampling or most_probable
         self.constraint = None if grammar is None else Constraint(grammar, models[0].vocabulary)
         self.ends_by_bound = sampling is None and options.beam > 1
@@ -79,24 +74,18 @@ class BeamSearch:
         try:
             for model in training:
                 model.eval()
-            return self._answers(sources, prefix)
+            faults = [
+                next(filter(None, (model.unreadable(source) for model in self.models)), None)
+                for source in sources.cpu()
+            ]
+            read = [place for place, fault in enumerate(faults) if fault is None]
+            if len(read) < len(faults):
+                sources, prefix = sources[read], None if prefix is None else prefix[read]
+            found = iter(self._search(sources, prefix) if read else ())
+            return [NoAnswer(f"the sentence {fault}") if fault else next(found) for fault in faults]
         finally:
             for model in training:
                 model.train()
-
-    def _answers(self, sources: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
-        """As :meth:`__call__`; sentences that the models cannot read are left out at once."""
-        faults = [
-            next(filter(None, (model.unreadable(source) for model in self.models)), None)
-            for source in sources.cpu()
-        ]
-        answers: List[List[Hypothesis]] = [NoAnswer(f"the sentence {fault}") for fault in faults]
-        read = [place for place, fault in enumerate(faults) if fault is None]
-        if len(read) < len(faults):
-            sources, prefix = sources[read], None if prefix is None else prefix[read]
-        for place, found in zip(read, self._search(sources, prefix) if read else ()):
-            answers[place] = found
-        return answers
 
     def _search(self, sources: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
         encoded = [model.encode(sources) for model in self.models]
@@ -124,17 +113,13 @@ class BeamSearch:
             search.run(least[sentences], most[sentences], prefix)
         if self.constraint is not None:
             refused.update(self.constraint.failures)
-        return [
-            (
-                NoAnswer(refused.get(place, reason))
-                if place in refused or not found
-                else [
-                    Hypothesis(slots.decode(one.tokens, place), one.score, one.positional_scores)
-                    for one in sorted(found, key=lambda answer: -float(answer.score))
-                ]
-            )
-            for place, found in enumerate(answers)
-        ]
+        for place, found in enumerate(answers):
+            if place in refused or not found:
+                answers[place] = NoAnswer(refused.get(place, reason))
+                continue
+            found.sort(key=lambda answer: -float(answer.score))
+            found[:] = [replace(one, tokens=slots.decode(one.tokens, place)) for one in found]
+        return answers
 
     def _begin(self, prefix: Tensor, slots: Slots, refused: Dict[int, str]) -> Tensor:
         """(B, P) dictionary indices that answers can begin with. Notes the sentences whose answers
@@ -153,24 +138,27 @@ class BeamSearch:
     def _lengths(self, sources: Tensor) -> Tuple[Tensor, Tensor, Dict[int, str]]:
         """(B,) the fewest and the most tokens of answers to (B, U) sources, without ``</s>``, and
         why some can have no answer, by their places."""
-        options = self.options
+        options, longest = self.options, self._longest
         size, length = sources.shape
-        positions = min(model.max_decoder_positions() for model in self.models)
         if options.match_source_len:
             exact = sources.cpu().ne(self.models[0].vocabulary.dictionary.pad()).sum(1)
             refused = {
                 place: f"an answer as long as its source has {number} tokens, but the model writes "
-                f"at most {positions - 1}"
+                f"at most {longest}"
                 for place, number in enumerate(exact.tolist())
-                if number >= positions
+                if number > longest
             }
-            exact = exact.clamp(max=positions - 1)
-            return exact, exact, refused
-        most = min(int(options.max_len_a * length + options.max_len_b), positions - 1)
+            return exact.clamp(max=longest), exact.clamp(max=longest), refused
+        most = min(int(options.max_len_a * length + options.max_len_b), longest)
         if most < 0:
             raise UserError(f"answers of at most {most} tokens", "max_len_a max_len_b")
         least, most = (torch.full((size,), n, device="cpu") for n in (options.min_len, most))
         return least, most, {}
+
+    @property
+    def _longest(self) -> int:
+        """The most tokens that all models write, without ``</s>``."""
+        return min(model.max_decoder_positions() for model in self.models) - 1
 
 
 class _Search:
@@ -197,10 +185,9 @@ class _Search:
         self._pad, self._eos, self._unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
         self._memories = [m.memory(s) for m, s in zip(search.models, encoded)]
         self._ahead: Optional[Tensor] = None  # log-probabilities after each token of prefixes
-        self._sentences = sentences
+        self._sentences, self._answers = sentences, answers
         self._reorder(sentences)
         self._device = next(search.models[0].parameters()).device
-        self._answers = answers
 
     def run(self, least: Tensor, most: Tensor, prefix: Optional[Tensor]) -> None:
         """Finds answers of ``least`` to ``most`` (B,) tokens without ``</s>``, which begin with
@@ -225,7 +212,9 @@ class _Search:
             )
             parents = parents + torch.arange(parents.size(0), device="cpu").unsqueeze(1) * beam
             ends = columns.eq(self._eos) & found.ne(-math.inf)
-            self._note_answers(step, tokens, scores, found, parents, ends)
+            place, candidate = ends[:, :beam].nonzero(as_tuple=True)
+            rows, total = parents[place, candidate], found[place, candidate]
+            self._note_answers(step, tokens[rows], scores[rows], place, total)
             found = found.masked_fill(ends, -math.inf)
             left = self._unfinished(step, longest, found, ends)
             if not bool(left.any()):
@@ -294,22 +283,13 @@ class _Search:
         return log_probs
 
     def _note_answers(
-        self,
-        step: int,
-        tokens: Tensor,
-        scores: Tensor,
-        found: Tensor,
-        parents: Tensor,
-        ends: Tensor,
+        self, step: int, tokens: Tensor, scores: Tensor, place: Tensor, total: Tensor
     ) -> None:
-        """Keeps the answers that end among the best K candidates."""
+        """Keeps answers without their ``</s>``, of sentences at these places, with their (number,)
+        total scores and those of all steps before."""
         options = self._options
-        place, candidate = ends[:, : options.beam].nonzero(as_tuple=True)
-        rows, total = parents[place, candidate], found[place, candidate]
-        answers = tokens[rows, 1 : step + 2]
-        answers[:, step] = self._eos
-        each = scores[rows, : step + 1]
-        each[:, step] = total
+        tokens[:, step + 1], scores[:, step] = self._eos, total
+        answers, each = tokens[:, 1 : step + 2], scores[:, : step + 1]
         each[:, 1:] = each[:, 1:] - each[:, :-1]
         if options.normalize:
             total = total / (step + 1) ** options.len_penalty
@@ -330,18 +310,17 @@ class _Search:
         beam, nbest = self._options.beam, min(self._options.nbest, self._options.beam)
         left = torch.ones(ends.size(0), dtype=torch.bool, device="cpu")
         bound = best_possible(going_on.amax(1), step, longest, self._options)
-        for place in bound.eq(-math.inf).nonzero().squeeze(1).tolist():
-            # Nothing can follow, and nothing was found: there is no answer.
-            left[place] = bool(self._answers[int(self._sentences[place])])
-        for place in ends[:, :beam].any(1).nonzero().squeeze(1).tolist():
+        nothing, ended = bound.eq(-math.inf), ends[:, :beam].any(1)
+        for place in (nothing | ended).nonzero().squeeze(1).tolist():
             answers = self._answers[int(self._sentences[place])]
             full = len(answers) == beam
-            if self._search.ends_by_bound:
+            if not ended[place]:
+                # Nothing can follow; and if nothing was found, there is no answer.
+                left[place] = bool(answers)
+            elif self._search.ends_by_bound:
                 # After a prefix with its </s> nothing goes on, be the answers ever so few.
-                nothing = bool(bound[place] == -math.inf)
-                left[place] = not nothing and not (
-                    full and bool(bound[place] <= answers[nbest - 1].score)
-                )
+                enough = full and bool(bound[place] <= answers[nbest - 1].score)
+                left[place] = not nothing[place] and not enough
             else:
                 left[place] = not full
         return left

@@ -52,10 +52,8 @@ def fewest(grammar: Grammar, state: State) -> int:
 def slotted(
     source: Sequence[str], answer: Sequence[str], sort: Callable[[str], Optional[str]]
 ) -> Tuple[List[Token], List[Token]]:
-    """A sentence and an answer to it as grammars read them.
-
-    ``sort`` gives the name of a symbol's sort, and None for a base token.
-    """
+    """A sentence and an answer to it as grammars read them. ``sort`` gives the name of a symbol's sort,
+    and None for a base token."""
     numbers: Dict[str, Slot] = {}
 
     def token(word: str) -> Token:
@@ -66,12 +64,8 @@ def slotted(
 
 
 def refused(grammar: Grammar, source: Sequence[Token], answer: Sequence[Token]) -> Optional[int]:
-    """Finds the place where a grammar refuses an answer to a sentence.
-
-    Returns:
-        The place of the first token that cannot follow, from 0; the number of tokens if the answer
-        cannot end there; None if the grammar accepts it.
-    """
+    """The place of the first token that cannot follow in an answer to a sentence, from 0; the number of
+    tokens if the answer cannot end there; None if the grammar accepts it."""
     state = grammar.start(tuple(source))
     for place, token in enumerate(answer):
         state = grammar.next(state, token)

@@ -1,7 +1,6 @@
 """Options and results of a search."""
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,15 +11,9 @@ from sit_fairseq.errors import UserError, real, whole
 WIDEST = 1000
 
 
-def _truth(value: Any) -> bool:
-    if value not in (True, False):
-        raise TypeError
-    return bool(value)
-
-
 # By the type of an option: in words, and how it is read.
 _KINDS = {
-    bool: ("True or False", _truth),
+    bool: ("True or False", {True: True, False: False}.__getitem__),
     int: ("a whole number", whole),
     float: ("a number", real),
 }
@@ -28,7 +21,8 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The options of a search; names and meanings are fairseq's.
+    """The options of a search; names and meanings are fairseq's. A UserError if one is no number of its
+    kind, or cannot be.
 
     Attributes:
         beam: K.
@@ -41,10 +35,6 @@ class SearchOptions:
             ``len_penalty``.
         unk_penalty: the cost of ``<unk>``.
         temperature: divides logits.
-
-    Raises:
-        UserError: an option is no number of its kind, the beam holds nothing or more than
-            :data:`WIDEST`, no answer will be used, or the temperature is not positive.
     """
 
     beam: int = 5
@@ -64,7 +54,7 @@ class SearchOptions:
             kind, read = _KINDS[type(option.default)]
             try:
                 object.__setattr__(self, option.name, read(value))
-            except TypeError:
+            except (TypeError, KeyError):
                 raise UserError(f"{option.name} is {kind}, not {value!r}", option.name)
         if not 1 <= self.beam <= WIDEST:
             raise UserError(f"a beam holds 1 to {WIDEST} answers, not {self.beam}", "beam")
@@ -90,11 +80,8 @@ class Hypothesis:
 
 
 class NoAnswer(list):
-    """The hypotheses of a sentence that has none.
-
-    Attributes:
-        reason: the explanation, in words that stand by themselves.
-    """
+    """The hypotheses of a sentence that has none; ``reason`` says why, in words that stand by
+    themselves."""
 
     def __init__(self, reason: str) -> None:
         super().__init__()
@@ -102,14 +89,8 @@ class NoAnswer(list):
 
 
 def best_possible(unfinished: Tensor, step: int, longest: int, options: SearchOptions) -> Tensor:
-    """(B,) the best scores that unfinished hypotheses can come to.
-
-    Args:
-        unfinished: (B,) their log-probabilities.
-        step: the last one, from 0.
-        longest: the most tokens without ``</s>``.
-        options: say how scores are divided.
-    """
+    """(B,) the best scores that unfinished hypotheses of (B,) log-probabilities can come to after a
+    step, from 0, with at most ``longest`` tokens without ``</s>``."""
     if options.unk_penalty < 0:  # a bonus, which each token to come may earn
         unfinished = unfinished - options.unk_penalty * (longest - step)
     if not options.normalize:

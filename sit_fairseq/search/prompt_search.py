@@ -1,7 +1,4 @@
-"""The search for continuations of prompts.
-
-Shapes: B prompts of at most P tokens.
-"""
+"""The search for continuations of prompts."""
 
 from typing import Dict, List, Optional, Tuple
 
@@ -16,17 +13,12 @@ from sit_fairseq.search.strategies import Sampling
 
 
 class PromptSearch(BeamSearch):
-    """Searches for the most probable texts that begin with prompts.
+    """Searches for the most probable texts that begin with prompts, (B, P) dictionary indices without
+    ``</s>``, padded on the right.
 
     An answer is a whole text: its tokens, score and length are those of prompt and continuation. It has
-    ``min_len`` to ``max_len_a * P + max_len_b`` tokens, for the P tokens of its own prompt.
-
-    Args:
-        models: an ensemble of language models, which answers in evaluation mode.
-        options, sampling: see :class:`BeamSearch`.
-
-    Raises:
-        UserError: the models have different tokens, or an option needs a source.
+    ``min_len`` to ``max_len_a * P + max_len_b`` tokens, for the P tokens of its own prompt. A UserError
+    if an option needs a source.
     """
 
     def __init__(
@@ -40,25 +32,13 @@ class PromptSearch(BeamSearch):
             raise UserError("a continuation has no source to be as long as", "match_source_len")
 
     def __call__(self, prompts: Tensor, prefix: Optional[Tensor] = None) -> List[List[Hypothesis]]:
-        """Continues a batch.
-
-        Args:
-            prompts: (B, P) dictionary indices without ``</s>``, padded on the right.
-            prefix: not used, as prompts are prefixes.
-
-        Returns:
-            For each prompt at most K texts, best first, or
-            :class:`~sit_fairseq.search.hypotheses.NoAnswer`.
-        """
+        """As :class:`BeamSearch`; prompts are prefixes, and no other is used."""
         return super().__call__(prompts, prompts if prompts.size(1) else None)
 
     def _lengths(self, prompts: Tensor) -> Tuple[Tensor, Tensor, Dict[int, str]]:
-        """(B,) the fewest and the most tokens of texts, without ``</s>``, and why some prompts have no
-        continuation, by their places."""
         options, pad = self.options, self.models[0].vocabulary.dictionary.pad()
         size = prompts.cpu().ne(pad).sum(1)
-        longest = min(model.max_decoder_positions() for model in self.models) - 1
-        most = (options.max_len_a * size + options.max_len_b).long().clamp(max=longest)
+        most = (options.max_len_a * size + options.max_len_b).long().clamp(max=self._longest)
         refused = {
             place: f"the prompt has {size[place]} tokens, and a text at most {most[place]}"
             for place in (size > most).nonzero().squeeze(1).tolist()

@@ -1,4 +1,5 @@
-"""What a search asks of a model."""
+"""What a search asks of a model. Shapes: B sentences of U tokens, K hypotheses of each, T tokens so far,
+P of them new, V columns of canonical ids."""
 
 from typing import Optional, Protocol
 
@@ -10,12 +11,7 @@ from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
 class Searchable(Protocol):
-    """A model in slot space, such as
-    :class:`~sit_fairseq.models.transformer.SymbolInvariantTransformer`.
-
-    Shapes: B sentences of U tokens, K hypotheses of each, T tokens so far, P of them new, V columns
-    of canonical ids.
-    """
+    """A model in slot space, such as those of :mod:`sit_fairseq.models.transformer`."""
 
     vocabulary: Vocabulary
     training: bool

@@ -14,15 +14,11 @@ from sit_fairseq.errors import UserError, real, whole
 
 
 def most_probable(log_probs: Tensor, scores: Optional[Tensor]) -> Tuple[Tensor, Tensor, Tensor]:
-    """The 2 K most probable candidates of each sentence.
+    """The 2 K most probable candidates of each sentence, by (B, K, V) log-probabilities of the next
+    token and (B, K) scores so far, None before the first token, where all hypotheses are alike.
 
-    Args:
-        log_probs: (B, K, V) of the next token.
-        scores: (B, K) of the hypotheses so far; None before the first token, where all are alike.
-
-    Returns:
-        (B, 2 K) scores of the candidates, best first, their tokens, and the hypotheses of their
-        sentence that they continue.
+    Returns (B, 2 K) scores of the candidates, best first, their tokens, and the hypotheses of their
+    sentence that they continue.
     """
     beam, width = log_probs.shape[1:]
     total = log_probs[:, :1] if scores is None else log_probs + scores.unsqueeze(2)
@@ -35,10 +31,8 @@ class Sampling:
     """Draws the next token of each of K hypotheses; the search then has K independent answers.
 
     Draws fall on canonical ids: with the same random numbers renamed sentences get renamed answers.
-
-    Attributes:
-        top_k: choose among the k most probable tokens; 0 for all.
-        top_p: choose among the most probable tokens that have this probability together.
+    They are among the ``top_k`` most probable tokens, 0 for all, and among the most probable ones that
+    have the probability ``top_p`` together.
     """
 
     top_k: int = 0

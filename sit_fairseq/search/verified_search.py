@@ -10,7 +10,6 @@ from typing import (
     NamedTuple,
     Optional,
     Sequence,
-    Tuple,
     Union,
 )
 
@@ -23,11 +22,8 @@ def beam_widths(given: Union[str, Sequence[int]], parameter: str = "") -> List[i
     """The widths of the beams of a search, each wider than the one before.
 
     Args:
-        given: numbers, or their text, separated by commas.
-        parameter: that an error names, beside ``beams``.
-
-    Raises:
-        UserError: the widths are no numbers, do not grow, or are beyond :data:`WIDEST`.
+        given: numbers, or their text, separated by commas. A UserError if they are none, do not grow,
+            or are beyond :data:`WIDEST`; it names a ``parameter``, beside ``beams``.
     """
     try:
         is_text = isinstance(given, str)
@@ -62,18 +58,9 @@ def first_satisfied(
     answers: Sequence[Sequence[str]],
     verdicts: Sequence[Dict[str, Verdict]],
 ) -> List[Optional[int]]:
-    """Judges the answers to each problem, best first, until one is accepted: all first ones at once,
-    then the second ones to problems that are left, and so on.
-
-    Args:
-        judges: have ``verify_all``.
-        problems: the problems.
-        answers: to each of them, in the order of preference.
-        verdicts: by answer, those to each problem that are known; new ones are added.
-
-    Returns:
-        The place of the first satisfied answer to each problem, None if none is.
-    """
+    """The place of the first satisfied answer to each problem, None if none is. All first ones are
+    judged at once by ``judges.verify_all``, then the second ones to problems that are left, and so on.
+    Known verdicts on the answers to each problem are not asked again; new ones are added."""
     found: List[Optional[int]] = [None] * len(problems)
     waiting = list(range(len(problems)))
     for rank in range(max(map(len, answers), default=0)):
@@ -93,12 +80,9 @@ class VerifiedSearch:
     """Searches again, with a wider beam, for sentences without an accepted answer.
 
     The answer to a sentence is the best hypothesis of the narrowest beam that the judge finds
-    satisfied. It comes first, and the other hypotheses of that beam after it, in their order. A
-    sentence that has none keeps the hypotheses of the first beam, and the first of them has another
-    verdict.
-
-    Verdicts alone decide which sentences are searched again. So renamed sentences get the renamed
-    answers with equal scores, as long as no judge is stopped by the clock.
+    satisfied; the others of that beam follow in their order. A sentence that has none keeps the
+    hypotheses of the first beam. Verdicts alone decide which sentences are searched again: renamed
+    ones get the renamed answers with equal scores, as long as no judge is stopped by the clock.
 
     Args:
         widths: of the beam, from narrow to wide.
@@ -107,8 +91,7 @@ class VerifiedSearch:
 
     Attributes:
         verified: number of sentences with an accepted answer, by the width of the beam.
-        total: number of sentences.
-        unreadable: number of sentences that the judge cannot read.
+        total, unreadable: number of all sentences, and of those that the judge cannot read.
     """
 
     def __init__(self, widths: Iterable[int], judges: Any) -> None:
@@ -130,7 +113,7 @@ class VerifiedSearch:
             text: gives the text of a hypothesis; None for one that holds only a reason.
         """
         verdicts: List[Dict[str, Verdict]] = [{} for _ in problems]
-        answers: Dict[int, Tuple[List[Any], int]] = {}
+        answers: Dict[int, Any] = {}
         left = list(range(len(problems)))
         readable = [self.judges.readable(problem) for problem in problems]
         for width in self.verified:
@@ -154,11 +137,8 @@ class VerifiedSearch:
                 break
         self.total += len(problems)
         self.unreadable += readable.count(False)
-        return [
-            Verified(
-                nbest,
-                verdicts[place].get(text(nbest[0]) if nbest else None, Verdict.invalid),
-                width,
-            )
-            for place, (nbest, width) in sorted(answers.items())
-        ]
+        for place, (nbest, width) in answers.items():
+            first = text(nbest[0]) if nbest else None
+            verdict = verdicts[place].get(first, Verdict.invalid)
+            answers[place] = Verified(nbest, verdict, width)
+        return [answers[place] for place in range(len(problems))]

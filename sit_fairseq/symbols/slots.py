@@ -60,18 +60,9 @@ class Slots:
         place = self.num_slots.unsqueeze(1) + torch.arange(len(after), device=after.device)
         return F.pad(own, (0, len(after))).scatter(1, place, after.expand_as(place))
 
-    def to(self, device: torch.device) -> "Slots":
+    def to(self, device: torch.device, non_blocking: bool = True) -> "Slots":
         """The slots for tensors of a device."""
-        return replace(self, names=self.names.to(device, non_blocking=True))
-
-    def repeat(self, hypotheses: int) -> "Slots":
-        """The slots of B*K sequences, K for each sentence."""
-        names = self.names if hypotheses == 1 else self.names.repeat_interleave(hypotheses, dim=0)
-        return replace(self, names=names)
-
-    def select(self, sentences: Tensor) -> "Slots":
-        """The slots of these sentences, in their order."""
-        return replace(self, names=self.names.index_select(0, sentences))
+        return replace(self, names=self.names.to(device, non_blocking=non_blocking))
 
     def streams(self) -> Streams:
         """The layout of the streams, on the CPU as the slots: one for each slot, and one for all

@@ -26,8 +26,8 @@ class Streams:
         hypotheses: K.
         most_slots: the most slots of a sentence, with or without a stream of their own.
         sorts: (B, slots) the sort of each slot; None if there is one sort only.
-        reserved: (B,) how many reserved slots the last stream of each sentence stands for. None
-            of these slots has occurred, so their streams are equal. None without such a stream.
+        reserved: (B,) how many reserved slots the last stream of each sentence stands for. They
+            have not occurred, so their streams are equal. None without such a stream.
         on_host: this layout on the CPU, where its sizes are known without waiting for a GPU;
             None if it is on the CPU.
     """
@@ -50,15 +50,8 @@ class Streams:
         reserved: Optional[Tensor] = None,
         sorts: Optional[Tensor] = None,
     ) -> "Streams":
-        """Makes one stream per symbol. A sentence without symbols gets one anonymous stream (the
-        paper's appendix A, "Edge case"), and so do the reserved slots of a sentence.
-
-        Args:
-            num_slots: (B,), on the CPU.
-            hypotheses: K.
-            reserved: (B,) slots that share one more stream; None without such slots.
-            sorts: (B, slots) the sort of each; None if there is one sort only.
-        """
+        """Makes one stream per symbol, on the CPU. A sentence without symbols gets one anonymous stream
+        (the paper's appendix A, "Edge case"), and so do the reserved slots of a sentence."""
         count = num_slots.clamp(min=1) if reserved is None else num_slots + 1
         sentence = torch.arange(count.numel(), device=count.device).repeat_interleave(count)
         first = count.cumsum(0) - count
@@ -125,12 +118,9 @@ class Streams:
         return mean.view(-1, *x.shape[1:])
 
     def reorder(self, order: Tensor) -> "Continuation":
-        """The layout after fairseq reorders hypotheses.
-
-        ``order`` has (H,) the old hypothesis that each new one continues. Runs of equal length that
-        stay within one sentence become that sentence's hypotheses; otherwise each new hypothesis is
-        a sentence of its own.
-        """
+        """The layout of new hypotheses that continue the old ones of (H,) ``order``. Runs of equal
+        length that stay within one sentence become that sentence's hypotheses; otherwise each new
+        hypothesis is a sentence of its own."""
         order = order.cpu()
         sentence, hypothesis = order // self.hypotheses, order % self.hypotheses
         sentences, runs = torch.unique_consecutive(sentence, return_counts=True)

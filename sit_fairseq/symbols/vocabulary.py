@@ -200,10 +200,10 @@ class Vocabulary(nn.Module):
             self.dictionary.adopt(base_tokens)
             # Sizes differ between checkpoints: make room before the values are copied.
             self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
-            # Fresh names may have widened the dictionary's since.
-            own = buffer_text(self.symbols)
-            text = self.dictionary.pattern if own == "\n" else own
-            self.symbols = text_buffer(text).to(self.symbols.device)
+            # A pattern given by the user holds on; fresh names may have widened the dictionary's since.
+            if buffer_text(self.symbols) == "\n":
+                self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
+            state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
             mask = state_dict.get(prefix + "source_only")
             self.source_only = None if mask is None else mask.float().to(self.symbols.device)
             operands = state_dict.get(prefix + "operands")
@@ -213,9 +213,6 @@ class Vocabulary(nn.Module):
             elif self.operands is not None:  # as the caller's domain says
                 state_dict = {**state_dict, prefix + "operands": self.operands}
             self._index(base_tokens)
-            if text != pattern:
-                # A pattern given by the user holds on; what the caller loads from stays as it is.
-                state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def _check(self, base_tokens: List[str], pattern: str) -> None:

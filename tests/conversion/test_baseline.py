@@ -195,7 +195,7 @@ def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
         (option("encoder_layers", 3), "its options say encoder_layers 3, its weights"),
         (option("encoder_layers", "many"), "the option encoder_layers of its model is of another"),
         (option("encoder_attention_heads", 0), "do not divide into 0 heads"),
-        (option("activation_fn", "swish"), "'swish' is none of relu"),
+        (option("activation_fn", "swish"), "the activation fn 'swish' is none of relu"),
         (cut, "has 15 embeddings for 16 tokens"),
         (nameless, "lacks its base tokens"),
     ):

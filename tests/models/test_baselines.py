@@ -60,13 +60,13 @@ def test_rows_embed_and_project(kind, head, scaled):
     assert embedding.num_classes == 4 + len(FIXED)
     matrix = embedding.weight if head == "linear" else F.normalize(embedding.weight, dim=1)
     matrix = table.matrix if random else matrix
-    embedded = table.embed(AllPlaces(canonical, table.vocabulary.num_base, streams))
+    embedded = table.embed(AllPlaces(canonical, embedding.vocabulary.num_base, streams))
     torch.testing.assert_close(embedded, matrix[canonical] * (24**0.5 if scaled else 1))
     hidden = torch.randn(2, 3, 24, dtype=torch.float64)
     expected = (F.normalize(hidden, dim=2) if head == "cosine" else hidden) @ matrix.t()
     torch.testing.assert_close(table.project(hidden, streams), masked(expected))
     beyond = table.embed(
-        AllPlaces(torch.tensor([[19, 10**6, 3]] * 2), table.vocabulary.num_base, streams)
+        AllPlaces(torch.tensor([[19, 10**6, 3]] * 2), embedding.vocabulary.num_base, streams)
     )[0]
     assert torch.equal(beyond[0], beyond[2]) and torch.equal(beyond[1], beyond[2])
 
@@ -74,7 +74,7 @@ def test_rows_embed_and_project(kind, head, scaled):
 def test_vectors_of_two_parts():
     model = redrawn("random", make_dictionary("abc")).double()
     canonical, _, streams, table = use(model, ["& a b"])
-    base, a, b = table.embed(AllPlaces(canonical, table.vocabulary.num_base, streams))[0, :3]
+    base, a, b = table.embed(AllPlaces(canonical, embedding.vocabulary.num_base, streams))[0, :3]
     assert not base[-D:].any() and not torch.equal(a, b)
     torch.testing.assert_close(table.matrix.norm(dim=1), torch.ones(14, dtype=torch.float64))
     # One shared learnt part, and codes of equal weight at corners of the hypercube.
