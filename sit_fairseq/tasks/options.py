@@ -61,16 +61,6 @@ class StreamTranslationConfig(StreamOptions, TranslationConfig):
         "that the source lacks; saved with the model (default: those of its training, else the "
         "symbols of the dictionary, then v0, v1, ..., even if --symbols does not match them)",
     )
-    length_ramp_updates: int = option(
-        0,
-        "in training, begin with short sources: the limit rises linearly to the longest over this "
-        "many updates; 0 for no limit",
-    )
-    length_ramp_start: Optional[int] = option(
-        None,
-        "the limit of --length-ramp-updates at the first update, in tokens with </s> (default: the "
-        "length of the shortest batch)",
-    )
     validate_semantics: Optional[str] = option(
         None,
         "in validation, judge generated answers: a domain, exact, alpha, or MODULE:OBJECT, a domain "

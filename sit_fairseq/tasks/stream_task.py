@@ -29,7 +29,7 @@ from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.muon import mark_embeddings
 from sit_fairseq.training.position_gaps import PositionGaps
-from sit_fairseq.training.training_batches import LengthRamp, TrainingBatchIterator
+from sit_fairseq.training.training_batches import TrainingBatchIterator
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class StreamTask:
         command has none and the checkpoint none of the package."""
         return of_file(None, parameter)
 
-    def begin(self, longest: int, length_ramp: Optional[LengthRamp] = None) -> None:
+    def begin(self, longest: int) -> None:
         """Begins with no model, which sentences of ``longest`` tokens are for."""
         self._sentences = Sentences(self.source_dictionary, longest)
         self._trains = False
@@ -58,7 +58,6 @@ class StreamTask:
         if self.cfg.alpha_renaming:
             self._renaming = AlphaRenaming(self.source_dictionary, self.cfg.seed)
         self._gaps = PositionGaps(self.source_dictionary, self.cfg.seed)
-        self._length_ramp = length_ramp
         self._epoch = 1
 
     @classmethod
@@ -122,7 +121,7 @@ class StreamTask:
         batches = super().get_batch_iterator(dataset, *args, epoch=1 if kept else epoch, **kwargs)
         batches.epoch = epoch
         if dataset is self.datasets.get(self.cfg.train_subset):
-            batches = TrainingBatchIterator(batches, self._length_ramp, self.cfg.update_freq)
+            batches = TrainingBatchIterator(batches)
         if kept:
             self.dataset_to_epoch_iter[dataset] = batches
         return batches

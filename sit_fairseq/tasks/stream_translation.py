@@ -24,7 +24,6 @@ from sit_fairseq.tasks.scoring import JudgedValidation, generation_options, log_
 from sit_fairseq.tasks.stream_counts import lost_names
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_task import StreamTask
-from sit_fairseq.training.training_batches import LengthRamp
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +41,7 @@ class StreamTranslationTask(StreamTask, TranslationTask):
     def __init__(self, cfg: StreamTranslationConfig, src_dict, tgt_dict) -> None:
         options.check(cfg)
         super().__init__(cfg, src_dict, tgt_dict)
-        ramp = LengthRamp.from_options(cfg.length_ramp_updates, cfg.length_ramp_start)
-        self.begin(cfg.max_source_positions, ramp)
+        self.begin(cfg.max_source_positions)
         self._judged: Optional[JudgedValidation] = None
 
     # Dictionaries, models and criterions.

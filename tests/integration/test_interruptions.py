@@ -27,11 +27,11 @@ UPDATES = 10 * EPOCHS  # two batches of eight sentences each
 
 
 def described(data, save_dir, workers):
-    """A shipped configuration, made small, with validation, a ramp, averages and random embeddings."""
+    """A shipped configuration, made small, with validation, averages and random embeddings."""
     return fairseq_cli.hydra_train.cli_main, [
         *("--config-dir", ROOT / "examples/paper/hydra", "--config-name", "prop"),
         *(f"common.user_dir={ROOT / 'sit_fairseq'}", "common.tensorboard_logdir=null"),
-        *(f"task.data={data}", "task.validate_semantics=null", "+task.length_ramp_updates=25"),
+        *(f"task.data={data}", "task.validate_semantics=null"),
         *("common.cpu=true", f"hydra.run.dir={save_dir}", f"checkpoint.save_dir={save_dir}"),
         *("checkpoint.save_interval_updates=3", "checkpoint.best_checkpoint_metric=loss"),
         *("checkpoint.maximize_best_checkpoint_metric=false", "model.stream_attention=EP-DP-CP"),

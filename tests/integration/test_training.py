@@ -241,34 +241,6 @@ def test_the_limit_on_tokens_bounds_what_is_computed(prop, tmp_path, computed):
             assert limit / 2 < max(costs) <= limit
 
 
-def test_training_begins_with_short_sentences_and_sees_each_once(
-    prop, tmp_path, monkeypatch, caplog
-):
-    batches, train_step = [], StreamTranslationTask.train_step
-
-    def recording(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
-        batches.append((update_num, sample["net_input"]["src_tokens"].size(1), sample["id"]))
-        return train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad)
-
-    monkeypatch.setattr(StreamTranslationTask, "train_step", recording)
-    ramp = ("--length-ramp-updates", 12, "--length-ramp-start", 6)
-    size = ("--max-tokens", 150, "--update-freq", 2, *UNVALIDATED)
-    with caplog.at_level("INFO"):
-        path = train(prop.data, tmp_path, "--num-workers", 1, *size, *ramp, "--max-epoch", 2)
-    half = batches[-1][0] // 2  # the last update of the first epoch
-    assert half > 12
-    for update, length, _ in batches[:24]:
-        assert length <= 6 + 4 * update / 12
-    lengths = {length for update, length, _ in batches if update > half}
-    assert min(lengths) < 6 and max(lengths) == 10
-    for epoch in (0, 1):
-        seen = [i for update, _, ids in batches if (update > half) == epoch for i in ids.tolist()]
-        assert sorted(seen) == list(range(800))
-    assert "epoch 1: batches of at most 6.0 tokens from update 0, of at most 10.0" in caplog.text
-    assert "epoch 2: batches of at most" not in caplog.text
-    generate(prop.data, path, "--max-len-b", 1, "--beam", 1)  # its options are saved with the task
-
-
 # Files.
 
 

@@ -29,7 +29,6 @@ from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCrite
         ({"alpha_renaming": True}, "--alpha-renaming needs --symbols"),
         ({"num_batch_buckets": 2}, "--num-batch-buckets is not supported"),
         ({"left_pad_target": True}, "--left-pad-target is not supported"),
-        ({"length_ramp_updates": -1}, "change length_ramp_updates or length_ramp_start"),
         (
             {"best_checkpoint_metric": "correct", "maximize_best_checkpoint_metric": False},
             "correct would keep the worst checkpoint; pass --maximize-best-checkpoint-metric",
@@ -212,7 +211,7 @@ def test_options_of_another_version_are_completed():
     saved = OmegaConf.create(saved)
     before = OmegaConf.to_container(saved)
     task = StreamTranslationTask.from_vocabulary(saved, ["0"], "[a-z]")
-    assert task.cfg.length_ramp_updates == 0 and task.cfg.seed == 3
+    assert task.cfg.seed == 3
     assert "an_old_option" not in task.cfg
     assert OmegaConf.to_container(saved) == before
 
