@@ -89,9 +89,10 @@ def main(args: argparse.Namespace) -> None:
     import torch
     from omegaconf import OmegaConf
 
-    from sit_fairseq.conversion import mapping, original, verification
+    from sit_fairseq.conversion import mapping, original
     from sit_fairseq.conversion.mapping import Symbols, convert
     from sit_fairseq.conversion.original import read_baseline, read_vanilla
+    from sit_fairseq.model import Model
     from sit_fairseq.storage import checkpoints
     from sit_fairseq.tasks.file_options import read_state
 
@@ -118,7 +119,7 @@ def main(args: argparse.Namespace) -> None:
         plain = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
         checkpoints.write(checkpoints.minimal(plain, model.state_dict()), partial)
         if args.verify:
-            _verify(source, verification.load(partial, cfg), symbols, args.device)
+            _verify(source, Model.load(partial).core, symbols, args.device)
     print(account)
     head = source.model_options["output_head"]
     print(

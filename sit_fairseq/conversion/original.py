@@ -65,6 +65,16 @@ class Original:
     never_produced: Set[str]
     model: FairseqEncoderDecoderModel
 
+    @property
+    def longest(self) -> List[int]:
+        """The most tokens of a source and of a target, with ``</s>``."""
+        return [self.model_options[f"max_{side}_positions"] for side in ("source", "target")]
+
+    @property
+    def reads_formulas(self) -> bool:
+        """Whether its positions are those in trees."""
+        return self.model_options["encoder_positions"] == "tree"
+
 
 def model_options(state: Dict[str, Any]) -> Dict[str, Any]:
     """The options of the model of a checkpoint."""

@@ -10,27 +10,20 @@ import math
 import os
 import random
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, NamedTuple, Set, Tuple
+from typing import Iterator, List, NamedTuple, Set, Tuple
 
 import torch
 import torch.nn.functional as F
-from fairseq import utils
-from fairseq.checkpoint_utils import load_model_ensemble_and_task
 from fairseq.data import data_utils
-from fairseq.data.language_pair_dataset import collate
-from omegaconf import DictConfig
 from torch import Tensor, nn
 
 from sit_fairseq.conversion.original import Original, read_dictionary
 from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.symbols.prefix import tree_fault
-from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
-from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 SENTENCES, RANDOM_SENTENCES = 64, 256
 _SCANNED = 100_000  # sentences of a split to look at
@@ -74,12 +67,6 @@ class Comparison:
         )
 
 
-def load(path: str, cfg: DictConfig) -> SymbolInvariantTransformerModel:
-    """Loads a converted model as fairseq-generate does, knowing no token beforehand."""
-    task = StreamTranslationTask.from_vocabulary(cfg.task)
-    return load_model_ensemble_and_task([path], task=task)[0][0]
-
-
 def sentences(
     original: Original, dictionary: StreamDictionary, actual: str
 ) -> List[Tuple[List[Pair], str]]:
@@ -96,10 +83,6 @@ def sentences(
         if found:
             return [(found, f"the {split} split of {original.dictionaries.data}"), random_ones]
     return [random_ones]
-
-
-def _limits(original: Original) -> List[int]:
-    return [original.model_options[f"max_{side}_positions"] for side in ("source", "target")]
 
 
 def _of_split(original: Original, split: str, known: List[Set[str]], actual: str) -> Iterator[Pair]:
@@ -125,21 +108,17 @@ def _of_split(original: Original, split: str, known: List[Set[str]], actual: str
                 "fairseq-preprocess again with the dictionaries of the checkpoint"
             )
         pair = Pair(*([d[i] for i in found[:-1]] for found, d in zip(numbers, words)))
-        fits = all(len(found) <= limit for found, limit in zip(numbers, _limits(original)))
+        fits = all(len(found) <= limit for found, limit in zip(numbers, original.longest))
         if fits and actual in pair.source and all(map(set.issuperset, known, pair)):
-            if not _reads_formulas(original) or tree_fault(pair.source, arity_of()) is None:
+            if not original.reads_formulas or tree_fault(pair.source, arity_of()) is None:
                 yield pair
-
-
-def _reads_formulas(original: Original) -> bool:
-    return original.model_options["encoder_positions"] == "tree"
 
 
 def _at_random(original: Original, dictionary: StreamDictionary, actual: str) -> List[Pair]:
     rng = random.Random(1)
     sides = (original.dictionaries.source, original.dictionaries.target)
     choices = [[t for t in dictionary.base_tokens() if t in side] + [actual] for side in sides]
-    lengths = [max(1, min(20, limit - 1)) for limit in _limits(original)]
+    lengths = [max(1, min(20, limit - 1)) for limit in original.longest]
     drawn = []
     for _ in range(RANDOM_SENTENCES):
         source, target = (
@@ -147,7 +126,7 @@ def _at_random(original: Original, dictionary: StreamDictionary, actual: str) ->
             for tokens, length in zip(choices, lengths)
         )
         leaves = range(len(source))
-        if _reads_formulas(original):
+        if original.reads_formulas:
             source = _random_formula(rng, choices[0], lengths[0])
             leaves = [i for i, token in enumerate(source) if token not in arity_of()]
         source[rng.choice(leaves)] = actual
@@ -168,7 +147,7 @@ def _random_formula(rng: random.Random, tokens: List[str], most: int) -> List[st
 @torch.no_grad()
 def compare(
     original: Original,
-    converted: SymbolInvariantTransformerModel,
+    converted: SymbolInvariantTransformer,
     pairs: List[Pair],
     actual: str,
     device: str = "cpu",
@@ -179,12 +158,12 @@ def compare(
     dictionary = converted.vocabulary.dictionary
     comparison = Comparison(sentences=len(pairs))
     for first in range(0, len(pairs), _BATCH):
-        sample = _sample(dictionary, pairs[first : first + _BATCH], device)
-        slots = converted.read(sample["net_input"]["src_tokens"])[1]
-        real = sample["target"].ne(dictionary.pad())
-        target = slots.encode(sample["target"])[real]
-        models = (reference, converted)
-        expected, found = (model(**sample["net_input"])[0][real] for model in models)
+        sides = zip(*pairs[first : first + _BATCH])
+        source, target = (dictionary.encode(list(map(" ".join, side))).to(device) for side in sides)
+        real, slots = target.ne(dictionary.pad()), converted.read(source)[1]
+        previous = F.pad(target, (1, -1), value=dictionary.eos())
+        found = converted.decode(previous, converted.encode(source))[real]
+        expected, target = reference(source, previous)[real], slots.encode(target)[real]
         possible = expected.isfinite()
         if not torch.equal(possible, found.isfinite()):
             comparison.difference = math.inf
@@ -199,17 +178,6 @@ def compare(
     return comparison
 
 
-def _sample(dictionary: StreamDictionary, pairs: List[Pair], device: str) -> Dict[str, Any]:
-    eos, samples = dictionary.eos(), []
-    for number, pair in enumerate(pairs):
-        source, target = (
-            torch.tensor([*map(dictionary.index, side), eos], device="cpu") for side in pair
-        )
-        samples.append({"id": number, "source": source, "target": target})
-    batch = collate(samples, dictionary.pad(), eos, left_pad_source=False)
-    return utils.apply_to_sample(lambda tensor: tensor.to(device), batch)
-
-
 class SlotSpaceTransformer(nn.Module):
     """A trained model over the canonical ids of sentences whose only symbol is ``actual``.
 
@@ -220,13 +188,14 @@ class SlotSpaceTransformer(nn.Module):
 
     def __init__(self, original: Original, vocabulary: Vocabulary, actual: str) -> None:
         super().__init__()
-        model, dictionaries = original.model, original.dictionaries
-        for layer in getattr(model.encoder, "layers", ()):
+        self.model, self.vocabulary, dictionaries = (
+            original.model,
+            vocabulary,
+            original.dictionaries,
+        )
+        for layer in self.model.encoder.layers:
             # The fast path of fairseq 0.12.2 ends with an error under newer torch.
             layer.can_use_fastpath = False
-        self.model = model
-        self.vocabulary = vocabulary
-        self._is_baseline = isinstance(model, SymbolInvariantTransformer)
         tokens = [vocabulary.dictionary[index] for index in vocabulary.index_of_row.tolist()]
         source, target = (  # of each canonical id, <unk> where a dictionary lacks the token
             torch.tensor([side.index(token) for token in (*tokens, actual)], device="cpu")
@@ -238,16 +207,15 @@ class SlotSpaceTransformer(nn.Module):
         lacking[dictionaries.target.unk()] = False  # which is its own row, too
         self.register_buffer("lacking", lacking)
 
-    def forward(self, src_tokens: Tensor, src_lengths: Any, prev_output_tokens: Tensor, **unused):
-        canonical, slots = self.read(src_tokens)
-        encode = self.model.encode if self._is_baseline else self.model.encoder
-        states = encode(self.source_indices[canonical])
-        tokens = self.target_indices[slots.encode(prev_output_tokens)]
-        if self._is_baseline:
-            logits = self.model.decode(tokens, states)
+    def forward(self, source: Tensor, previous: Tensor) -> Tensor:
+        """(B, T, V_n + 1) logits, of (B, U) sources and (B, T) shifted targets."""
+        canonical, slots = self.vocabulary.read(source)
+        sources, tokens = (
+            self.source_indices[canonical],
+            self.target_indices[slots.encode(previous)],
+        )
+        if isinstance(self.model, SymbolInvariantTransformer):
+            logits = self.model.decode(tokens, self.model.encode(sources))
         else:
-            logits, _ = self.model.decoder(tokens, encoder_out=states)
-        return logits[..., self.target_indices].masked_fill(self.lacking, -torch.inf), {}
-
-    def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
-        return self.vocabulary.read(tokens)
+            logits, _ = self.model.decoder(tokens, encoder_out=self.model.encoder(sources))
+        return logits[..., self.target_indices].masked_fill(self.lacking, -torch.inf)

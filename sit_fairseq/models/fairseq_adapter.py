@@ -90,16 +90,13 @@ class FairseqParts:
         data_name_or_path: Place = ".",
         **options: Any,
     ) -> Model:
-        """Loads a model to use in Python; the arguments are called as in fairseq.
+        """As :meth:`Model.load`, whose ``options`` these are; the other arguments are called as in
+        fairseq.
 
         Args:
             model_name_or_path: the file of the model, or its folder.
             checkpoint_file: the file in the folder, or several that vote, ``a.pt:b.pt``.
             data_name_or_path: not needed, as the model knows its tokens.
-            options: those of :meth:`Model.load`.
-
-        Raises:
-            UserError: see :meth:`Model.load`.
         """
         folder = os.fspath(model_name_or_path)
         if os.path.isfile(folder) or checkpoint_file == "model.pt":
@@ -166,7 +163,7 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
 
         Args:
             src_tokens: (B, U) dictionary indices.
-            src_lengths: (B,) lengths, not needed.
+            src_lengths: not needed.
             prev_output_tokens: (B, T) dictionary indices of the shifted target.
             src_places: (B, U) their positions, see
                 :class:`~sit_fairseq.training.position_gaps.PositionGaps`; None for 0, 1, ...
@@ -200,12 +197,14 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
         return self.encoder.cfg.max_positions, self.decoder.cfg.max_positions
 
 
-def _architecture(name: str, **defaults: Any) -> None:
-    """Registers an architecture: other defaults for the options not given by the user.
+def _architecture(name: str, *sizes: int, **defaults: Any) -> None:
+    """Registers an architecture: other defaults for the options not given by the user; ``sizes`` are
+    the encoder's channels, hidden channels, layers and heads.
 
-    fairseq applies these on its argparse commands only; hydra configurations name the
-    values themselves.
+    fairseq applies these on its argparse commands only; hydra configurations name the values themselves.
     """
+    options = ("embed_dim", "ffn_embed_dim", "layers", "attention_heads")
+    defaults.update((f"encoder_{option}", size) for option, size in zip(options, sizes))
 
     def set_defaults(cfg: Any) -> None:
         for option, value in defaults.items():
@@ -215,67 +214,18 @@ def _architecture(name: str, **defaults: Any) -> None:
     register_model_architecture(MODEL, f"{MODEL}_{name}")(set_defaults)
 
 
-# Table "Hyperparameter choices", rows of the proposed method; layer norms as in the
-# published code.
+# Table "Hyperparameter choices", rows of the proposed method; layer norms as in the published code.
 _PAPER = dict(layer_norm_eps=1e-6)
 _architecture("prop", **_PAPER)
-_architecture(
-    "ltl",
-    **_PAPER,
-    stream_attention="EP-DP-EA-CP",
-    encoder_embed_dim=64,
-    encoder_ffn_embed_dim=1024,
-    encoder_layers=8,
-    encoder_attention_heads=4,
-)
-_architecture(
-    "copy",
-    **_PAPER,
-    encoder_embed_dim=128,
-    encoder_ffn_embed_dim=128,
-    encoder_layers=6,
-    encoder_attention_heads=8,
-    encoder_positions="rope",
-)
+_architecture("ltl", 64, 1024, 8, 4, **_PAPER, stream_attention="EP-DP-EA-CP")
+_architecture("copy", 128, 128, 6, 8, **_PAPER, encoder_positions="rope")
 # The same table, rows of the baselines, scaled as in the commands published with them
 # (Isik et al. 2025). Another baseline is chosen by --symbol-embedding.
-_BASELINE = dict(
-    **_PAPER,
-    symbol_embedding="fixed",
-    stream_attention="EP-DP-CP",
-    scale_cosine_embedding=True,
-)
-_architecture(
-    "prop_baseline",
-    **_BASELINE,
-    encoder_embed_dim=132,
-    encoder_ffn_embed_dim=512,
-    encoder_layers=6,
-    encoder_attention_heads=6,
-)
-_architecture(
-    "ltl_baseline",
-    **_BASELINE,
-    symbol_code_dim=5,  # published for this task only
-    encoder_embed_dim=128,
-    encoder_ffn_embed_dim=1024,
-    encoder_layers=8,
-    encoder_attention_heads=8,
-)
-_architecture(
-    "copy_baseline",
-    **_BASELINE,
-    encoder_embed_dim=128,
-    encoder_ffn_embed_dim=128,
-    encoder_layers=6,
-    encoder_attention_heads=8,
-    encoder_positions="rope",
-)
+_BASELINE = dict(**_PAPER, symbol_embedding="fixed", stream_attention="EP-DP-CP")
+_BASELINE.update(scale_cosine_embedding=True)
+_architecture("prop_baseline", 132, 512, 6, 6, **_BASELINE)
+# The code's channels were published for this task only.
+_architecture("ltl_baseline", 128, 1024, 8, 8, **_BASELINE, symbol_code_dim=5)
+_architecture("copy_baseline", 128, 128, 6, 8, **_BASELINE, encoder_positions="rope")
 # Small enough to learn on two CPU cores in minutes.
-_architecture(
-    "tiny",
-    encoder_embed_dim=64,
-    encoder_ffn_embed_dim=256,
-    encoder_layers=2,
-    encoder_attention_heads=4,
-)
+_architecture("tiny", 64, 256, 2, 4)

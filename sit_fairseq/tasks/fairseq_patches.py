@@ -1,29 +1,4 @@
-"""Every place where a part of fairseq is replaced, and why none of its hooks serves.
-
-============================================ ==================================================
-fairseq's name                               why it is replaced
-============================================ ==================================================
-``checkpoint_utils.load_checkpoint_to_cpu``  fairseq builds and runs what the options of a file
-                                             say; here the file is checked to be data first
-``checkpoint_utils.load_checkpoint``         a finished training would make one more update, and
-                                             mistakes be taken for another architecture
-``sys.excepthook``, and in hydra             a mistake of the user's ends in a traceback
-``JobReturn.return_value``
-``utils.get_tpu_device``                     ``--bf16`` ends in a traceback where there is no TPU
-``PathManager.copy``                         a kill would leave half a *best* or *last*
-``MMapIndexedDataset.__del__``               it prints a traceback if a file was not opened
-``interactive.buffered_read``                a byte that is no UTF-8 would end the service, and
-                                             answers would wait in a buffer for the next line
-``interactive.make_batches``                 a sentence that the model cannot read would end the
-                                             service, without an answer to the others
-``generate._main``                           it would take the number of GPUs for ``--num-shards``
-``interactive.print``, ``generate.print``    ``E-`` and ``V-`` lines stand in their places
-``eval_lm.SequenceScorer``                   it compares names, not canonical ids, with the output
-``data_utils_fast``, ``libbleu``, ...         where fairseq was installed without a compiler
-``numpy.compat``                             NumPy 2 lacks it, and blocks of a text ask for it
-``next_epoch_itr`` of a verified generation  fairseq does not say that the last batch is answered
-============================================ ==================================================
-"""
+"""Every place where a part of fairseq is replaced, with the reason: none of its hooks serves."""
 
 import argparse
 import collections
@@ -80,14 +55,14 @@ _SENT = [
 @lru_cache(maxsize=None)
 def patch_fairseq() -> None:
     """Replaces what concerns files, and quietens what concerns nobody; once."""
-    if "fairseq_cli" in sys.modules:  # one of fairseq's commands
+    if "fairseq_cli" in sys.modules:  # one of fairseq's commands; mistakes would end in tracebacks
         sys.excepthook = partial(_end, sys.excepthook)
         given = JobReturn.return_value
         JobReturn.return_value = given.getter(partial(_return_value, given.fget))
         patch_command()
     torch.serialization.add_safe_globals(_SENT)
     compiled_parts.provide()
-    if not hasattr(numpy, "compat"):
+    if not hasattr(numpy, "compat"):  # NumPy 2 lacks it, and blocks of a text ask for it
         numpy.compat = SimpleNamespace(long=int)
     checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
     checkpoint_utils.load_checkpoint = partial(_load_or_end, checkpoint_utils.load_checkpoint)
@@ -95,7 +70,7 @@ def patch_fairseq() -> None:
     if utils.xm is None:
         utils.get_tpu_device = _no_tpu
     for kind in (MMapIndexedDataset, MMapIndexedDataset.Index):
-        kind.__del__ = lambda self: None  # files are closed without it
+        kind.__del__ = lambda self: None  # a traceback if a file was not opened
     # On import, a model of fairseq's makes everything log at DEBUG. LOGLEVEL is fairseq's variable.
     if "LOGLEVEL" not in os.environ and logging.getLogger().level == logging.DEBUG:
         logging.getLogger().setLevel(logging.INFO)
@@ -116,12 +91,14 @@ def patch_command() -> None:
         if file.endswith("fairseq_cli/generate.py"):
             command.print = _print
             if not isinstance(command._main, partial):
-                command._main = partial(_generate_shard, command._main)
+                command._main = partial(_generate, command._main)
         elif file.endswith("fairseq_cli/interactive.py"):
             if not isinstance(command.make_batches, partial):
                 _Service(command)
         elif file.endswith("fairseq_cli/eval_lm.py"):
-            if not isinstance(command.SequenceScorer, partial):
+            if not isinstance(
+                command.SequenceScorer, partial
+            ):  # it compares names with canonical ids
                 command.SequenceScorer = partial(TextScorer, command.SequenceScorer)
 
 
@@ -174,11 +151,9 @@ def _return_value(fairseqs: Callable, job: JobReturn) -> Any:
 def load_checkpoint_to_cpu(
     path: str, arg_overrides: Optional[Dict[str, Any]] = None, load_on_all_ranks: bool = False
 ) -> Dict[str, Any]:
-    """Reads a checkpoint as data, on every rank, and refuses options that are more than that.
-
-    ``path`` is the file, or the weights of a folder of ``sit export --hub``; ``arg_overrides`` are
-    options of the command, which replace those of the file.
-    """
+    """Reads a checkpoint as data, on every rank, and refuses options that are more than that, which
+    fairseq would build and run. ``arg_overrides`` are options of the command, which replace those of
+    the file."""
     remedy = "name another file with --path, --restore-file or --finetune-from-model"
     state = read_state(PathManager.get_local_path(path), arg_overrides, remedy)
     with omegaconf_no_object_check():  # fairseq's old models have their options as objects
@@ -193,7 +168,8 @@ def load_checkpoint_to_cpu(
 
 
 def _copy_whole(copy: Callable, src_path: str, dst_path: str, overwrite: bool = False) -> bool:
-    """Copies a checkpoint, which takes its name once it is complete."""
+    """Copies a checkpoint, which takes its name once it is complete: a kill would leave half a *best*
+    or *last*."""
     if not overwrite or not PathManager.supports_rename(dst_path):
         return copy(src_path, dst_path, overwrite)
     with partial_files(dst_path) as (temporary,):
@@ -205,7 +181,8 @@ def _no_tpu() -> None:
 
 
 def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
-    """Begins fairseq-train; ends it if ``--max-update`` was reached before, or says what hinders it."""
+    """Begins fairseq-train; ends it if ``--max-update`` was reached before, as it would make one more
+    update, or says what hinders it."""
     common = trainer.cfg.common
     if common.fp16 and not common.memory_efficient_fp16 and not trainer.cuda:
         raise UserError("--fp16 needs a GPU; leave it out, or pass --autocast bfloat16")
@@ -229,18 +206,24 @@ def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
 # Commands that answer.
 
 
-def _generate_shard(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
+def _generate(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
+    """Answers a shard, for which fairseq would take the number of GPUs, and ends the run."""
     shards, shard = cfg.dataset.num_shards, cfg.dataset.shard_id
     if not 0 <= shard < shards:
         raise UserError(f"there is no shard {shard} of {shards}", "num_shards shard_id")
     cfg.distributed_training.distributed_world_size = shards
     cfg.distributed_training.distributed_rank = shard
     try:
-        return fairseqs(cfg, output)
+        scorer = fairseqs(cfg, output)
     except ZeroDivisionError:  # of the sentences of a second
         if shards == 1:
             raise
         logger.warning("shard %d of %d has nothing to answer: lower --batch-size", shard, shards)
+        return None
+    run = current_run()
+    if run is not None:
+        run.end()
+    return scorer
 
 
 def _print(text: str, **options: Any) -> None:
@@ -248,6 +231,8 @@ def _print(text: str, **options: Any) -> None:
     has an ``E-`` line in the place of its hypotheses."""
     run, line = current_run(), _LINE.match(text)
     if run is None or line is None:
+        if run is not None:  # fairseq's own closing line
+            run.end()
         print(text, **options)
         return
     kind, number = line[1], int(line[2])
@@ -257,24 +242,6 @@ def _print(text: str, **options: Any) -> None:
         print(f"E-{number}\t{run.reason}", **options)
     if kind == "S":
         run.begin_sentence(number, partial(print, **options))
-
-
-def ending(next_epoch_itr: Callable, ended: Callable[[], None]) -> Callable:
-    """Makes fairseq's function that begins an epoch call another one at the end of the epoch."""
-    return lambda *args, **kwargs: _Batches(next_epoch_itr(*args, **kwargs), ended)
-
-
-class _Batches:
-
-    def __init__(self, batches: Any, ended: Callable[[], None]) -> None:
-        self._batches, self._ended = batches, ended
-
-    def __len__(self) -> int:
-        return len(self._batches)
-
-    def __iter__(self) -> Iterator[Any]:
-        yield from self._batches
-        self._ended()
 
 
 def _open(path: str, mode: str) -> IO[str]:

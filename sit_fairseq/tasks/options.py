@@ -31,6 +31,13 @@ class StreamOptions:
         "in training, rename the symbols of each sentence at random among all symbols of the "
         "dictionary, anew in each epoch",
     )
+    fresh_names: Optional[str] = option(
+        None,
+        "x,y,z,...: names for the symbols of an answer that its source lacks, or of a continuation that "
+        "its prompt lacks; it takes the first that are free; saved with the model (default: those of "
+        "its training, else the symbols of the dictionary, then v0, v1, ..., even if --symbols does "
+        "not match them)",
+    )
     strict: bool = option(
         False,
         "fairseq-interactive ends at the first line that it cannot answer; otherwise it prints the "
@@ -54,12 +61,6 @@ class StreamTranslationConfig(StreamOptions, TranslationConfig):
         None,
         "the domain of the sentences, by its name or MODULE:OBJECT; saved with the model, whose answers "
         "have the domain's grammar",
-    )
-    fresh_names: Optional[str] = option(
-        None,
-        "x,y,z,...: names for the symbols of an answer that its source lacks; an answer takes the first "
-        "that the source lacks; saved with the model (default: those of its training, else the "
-        "symbols of the dictionary, then v0, v1, ..., even if --symbols does not match them)",
     )
     validate_semantics: Optional[str] = option(
         None,

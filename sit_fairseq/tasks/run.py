@@ -63,7 +63,7 @@ class Run:
         self._verdicts: Dict[int, str] = {}
         self._reasons: Dict[int, str] = {}
         self.reason: Optional[str] = None
-        self._say: Callable[[str], None] = logger.info
+        self._say: Optional[Callable[[str], None]] = logger.info  # None once it is closed
         semantics, beams, constrained = (
             getattr(options if hasattr(options, name) else cfg, name, None)
             for name in ("verify", "verify_beams", "constrained")
@@ -116,9 +116,10 @@ class Run:
             self._say = say
 
     def end(self) -> None:
-        """Prints the closing line of what was verified, or logs it if nothing is printed."""
-        if isinstance(self.generator, VerifiedGenerator) and self.generator.total:
+        """Prints the closing line of what was verified, once, or logs it if nothing is printed."""
+        if isinstance(self.generator, VerifiedGenerator) and self.generator.total and self._say:
             self._say(self.generator.summary())
+            self._say = None
 
 
 _current: Optional["weakref.ref[Run]"] = None

@@ -291,5 +291,5 @@ def _blocks(pairs: LanguagePairDataset) -> Iterator[Tuple[int, Block, Optional[B
             side.prefetch(range(len(side)))  # old formats give nothing otherwise
     for first in range(0, len(pairs), BLOCK):
         last = min(first + BLOCK, len(pairs))
-        source, target = (*(Block.of(side, first, last) for side in sides), None)[:2]
+        source, target = (*(Block(side, first, last) for side in sides), None)[:2]
         yield first, source, target

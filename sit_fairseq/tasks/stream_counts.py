@@ -2,7 +2,6 @@
 NumPy, and counts a batch's streams.
 """
 
-from dataclasses import dataclass
 from typing import Any, List, Optional, Tuple
 
 import numpy
@@ -17,9 +16,8 @@ from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 BLOCK = 4096
 
 
-@dataclass(frozen=True, eq=False)
 class Block:
-    """Sentences one after the other.
+    """The sentences ``first`` to ``last - 1`` of a data set, one after the other.
 
     Attributes:
         tokens: (n,) dictionary indices.
@@ -27,21 +25,14 @@ class Block:
         starts, ends: (B,) the places of each sentence's first token and after its last.
     """
 
-    tokens: ndarray
-    rows: ndarray
-    starts: ndarray
-    ends: ndarray
-
-    @classmethod
-    def of(cls, sentences: Any, first: int, last: int) -> "Block":
-        """Reads the sentences ``first`` to ``last - 1`` of a data set."""
+    def __init__(self, sentences: Any, first: int, last: int) -> None:
         tokens, sizes = _mapped(sentences, first, last)
         if tokens is None:
             parts = [sentences[index].numpy() for index in range(first, last)]
             tokens, sizes = numpy.concatenate(parts), numpy.array(list(map(len, parts)))
-        rows = numpy.repeat(numpy.arange(len(sizes)), sizes)
-        ends = sizes.cumsum()
-        return cls(tokens.astype(numpy.int64), rows, ends - sizes, ends)
+        self.tokens, self.ends = tokens.astype(numpy.int64), sizes.cumsum()
+        self.starts = self.ends - sizes
+        self.rows = numpy.repeat(numpy.arange(len(sizes)), sizes)
 
     def count(self, rows: ndarray) -> ndarray:
         """(B,) how often each sentence is among ``rows``."""

@@ -1,6 +1,7 @@
 """What fairseq's tasks have in common whose sentences hold symbols."""
 
 import logging
+import struct
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence
@@ -107,6 +108,21 @@ class StreamTask:
         return criterion
 
     # Data.
+
+    def load_dataset(self, split: str, epoch: int = 1, combine: bool = False, **kwargs) -> None:
+        """Loads a split and checks all of it; a UserError if it is at fault."""
+        try:
+            super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
+            self.datasets[split] = self.checked(self.datasets[split], split)
+        except (AssertionError, KeyError, OSError, ValueError, struct.error) as error:
+            raise UserError(
+                f"the {split} split of {self.cfg.data} cannot be read ({error}); run "
+                f"fairseq-preprocess again, with --{split}pref, or name another split"
+            ) from error
+
+    def checked(self, dataset, split: str):
+        """The data set that fairseq loaded, checked for the model, with its streams counted."""
+        raise NotImplementedError
 
     def get_batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
         """As in fairseq, but the last batch is not dropped for not being a multiple of 8, and a
@@ -254,11 +270,6 @@ class StreamTask:
         for source, (best, *_) in zip(sample["net_input"]["src_tokens"], hypotheses):
             if "reason" in best:
                 raise UnansweredError(best["reason"], self.source_dictionary.text(source))
-
-    def end_run(self) -> None:
-        """The last batch of a generation has been answered."""
-        if self._run is not None:
-            self._run.end()
 
     def _log_dictionary(self) -> None:
         if not self._logged_dictionary:  # a wrong pattern would lose the method silently

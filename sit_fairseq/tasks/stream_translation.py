@@ -2,27 +2,22 @@
 
 import logging
 import os
-import struct
-from copy import deepcopy
 from functools import partial
-from typing import Any, Mapping, Optional, Sequence
+from typing import Mapping, Optional
 
 from fairseq import utils
 from fairseq.data import data_utils
-from fairseq.dataclass.utils import merge_with_parent
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
-from omegaconf import DictConfig
 
 from sit_fairseq.domains.by_name import arity_of, given_arity, of_file
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.tasks import options
-from sit_fairseq.tasks.fairseq_patches import ending, patch_command
+from sit_fairseq.tasks.fairseq_patches import patch_command
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.scoring import JudgedValidation, generation_options, log_verdicts
 from sit_fairseq.tasks.stream_counts import lost_names
-from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_task import StreamTask
 
 logger = logging.getLogger(__name__)
@@ -74,25 +69,6 @@ class StreamTranslationTask(StreamTask, TranslationTask):
             dictionary.set_pattern(cfg.symbols)
         return cls(cfg, dictionary, dictionary)
 
-    @classmethod
-    def from_vocabulary(
-        cls, cfg: Any, base_tokens: Sequence[str] = (), symbols: Optional[str] = None
-    ) -> "StreamTranslationTask":
-        """A task without a data directory, to load a model with streams into.
-
-        ``cfg`` may be of an older checkpoint; a model that is loaded adds its base tokens, and by
-        default its pattern.
-        """
-        if isinstance(cfg, DictConfig):
-            # As fairseq completes them; it would take the superfluous ones from the caller.
-            cfg = merge_with_parent(StreamTranslationConfig(), deepcopy(cfg), remove_missing=True)
-        dictionary = StreamDictionary()
-        for token in base_tokens:
-            dictionary.add_symbol(token)
-        if symbols is not None:
-            dictionary.set_pattern(symbols)
-        return cls(cfg, dictionary, dictionary)
-
     def build_model(self, cfg, from_checkpoint: bool = False):
         """Builds the model and, with ``--validate-semantics``, what judges its answers."""
         model = super().build_model(cfg, from_checkpoint)
@@ -126,16 +102,8 @@ class StreamTranslationTask(StreamTask, TranslationTask):
     # Data.
 
     def load_dataset(self, split: str, epoch: int = 1, combine: bool = False, **kwargs) -> None:
-        """Loads a split and checks every sentence of it; a UserError if one is at fault."""
-        try:
-            super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
-            cut = self.cfg.max_source_positions if self.cfg.truncate_source else 0
-            self.datasets[split] = self._sentences.split(self.datasets[split], split, cut)
-        except (AssertionError, KeyError, OSError, ValueError, struct.error) as error:
-            raise UserError(
-                f"the {split} split of {self.cfg.data} cannot be read ({error}); run "
-                f"fairseq-preprocess again, with --{split}pref, or name another split"
-            ) from error
+        """As in :class:`StreamTask`, with warnings of what makes no sense for its sentences."""
+        super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
         if self._judged is not None and split != self.cfg.train_subset:
             self._refuse_lost_names("--validate-semantics")
         if self._trains and split == self.cfg.train_subset:
@@ -148,19 +116,16 @@ class StreamTranslationTask(StreamTask, TranslationTask):
                     split,
                 )
 
+    def checked(self, dataset, split: str):
+        cut = self.cfg.max_source_positions if self.cfg.truncate_source else 0
+        return self._sentences.split(dataset, split, cut)
+
     def _refuse_lost_names(self, option: str) -> None:
         """Raises a UserError if sentences that a judge reads have lost names of symbols."""
         for split, pairs in self.datasets.items():
             unknown = getattr(pairs, "unknown", 0)
             if unknown and split != self.cfg.train_subset and self.src_dict.pattern is not None:
                 raise UserError(f"{option} cannot judge: {lost_names(unknown, split)}")
-
-    def get_batch_iterator(self, dataset, *args, **kwargs):
-        """As in :class:`StreamTask`, and a run ends with the last batch."""
-        batches = super().get_batch_iterator(dataset, *args, **kwargs)
-        if self.cfg.verify and dataset in self.datasets.values():
-            batches.next_epoch_itr = ending(batches.next_epoch_itr, self.end_run)
-        return batches
 
     # Validation and generation.
 

@@ -1,9 +1,8 @@
 """Language modelling of texts with interchangeable tokens."""
 
 import os
-import struct
 from dataclasses import dataclass
-from typing import Any, Dict, Optional
+from typing import Any, Dict
 
 from fairseq import utils
 from fairseq.tasks import register_task
@@ -21,12 +20,6 @@ from sit_fairseq.tasks.stream_task import StreamTask
 class SymbolLanguageModelingConfig(StreamOptions, LanguageModelingConfig):
     """Options of the task, beside those of fairseq's ``language_modeling``."""
 
-    fresh_names: Optional[str] = option(
-        None,
-        "x,y,z,...: names for the symbols of a continuation that its prompt lacks; it takes the first "
-        "that the prompt lacks; saved with the model (default: those of its training, else the "
-        "symbols of the dictionary, then v0, v1, ..., even if --symbols does not match them)",
-    )
     max_target_positions: int = option(1024, "most tokens of a block")
 
 
@@ -70,16 +63,8 @@ class SymbolLanguageModelingTask(StreamTask, LanguageModelingTask):
                 "symbol_invariant_transformer_lm, with --symbol-embedding fixed for a plain model"
             )
 
-    def load_dataset(self, split: str, epoch: int = 1, combine: bool = False, **kwargs) -> None:
-        """Loads a split and checks every block of it; a UserError if one is at fault."""
-        try:
-            super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
-            self.datasets[split] = StreamBlockDataset(self.datasets[split], split, self._sentences)
-        except (AssertionError, OSError, ValueError, struct.error) as error:
-            raise UserError(
-                f"the {split} split of {self.cfg.data} cannot be read ({error}); run "
-                f"fairseq-preprocess --only-source again, with --{split}pref, or name another split"
-            ) from error
+    def checked(self, dataset, split: str):
+        return StreamBlockDataset(dataset, split, self._sentences)
 
     def eval_lm_dataloader(self, dataset, *args, context_window: int = 0, **kwargs):
         """As in fairseq; a block is no context of another, as its symbols are its own."""

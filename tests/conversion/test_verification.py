@@ -9,6 +9,7 @@ from vanilla_models import REGEX, failing
 from sit_fairseq.conversion import mapping, verification
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.original import read_vanilla
+from sit_fairseq.model import Model
 from sit_fairseq.tasks.file_options import read_state
 
 SYMBOLS = Symbols(REGEX, ("a",), ("b",))
@@ -71,15 +72,15 @@ def test_loss_of_the_original(models):
 
 
 def test_a_difference_is_an_error_and_leaves_no_file(vanilla, convert, tmp_path, monkeypatch):
-    load = verification.load
+    load = Model.load
 
-    def damaged(path, cfg):
-        model = load(path, cfg)
+    def damaged(path):
+        model = load(path)
         with torch.no_grad():
-            model.decoder.layers[0].fc1.bias += 0.01
+            model.core.decoder.layers[0].fc1.bias += 0.01
         return model
 
-    monkeypatch.setattr(verification, "load", damaged)
+    monkeypatch.setattr(Model, "load", damaged)
     failing(lambda: convert(vanilla("plain"), "--verify"), "differs from the original")
     assert not list(tmp_path.iterdir())
 

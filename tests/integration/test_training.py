@@ -26,7 +26,6 @@ from vanilla_models import load
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.stacks import Decoder, Encoder
 from sit_fairseq.symbols.saved_tokens import buffer_text, saved_vocabulary
-from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 def validate(prop, checkpoint, caplog, *arguments) -> float:

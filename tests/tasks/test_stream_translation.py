@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, make_task
+from conftest import encode, make_model, make_sample, make_task
 from fairseq.dataclass.configs import GenerationConfig
 from fairseq.dataclass.utils import OmegaConf
 from fairseq.tasks.translation import TranslationTask
@@ -181,39 +181,6 @@ def test_a_resumed_training_has_the_batches_of_the_first_epoch(binarised, first,
     found = other.get_batch_iterator(other.dataset("train"), epoch=3, seed=resumed, **options)
     assert found.epoch == 3
     assert [*map(list, found.frozen_batches)] == [*map(list, expected)]
-
-
-# Without files.
-
-
-def test_a_task_of_a_vocabulary():
-    task = StreamTranslationTask.from_vocabulary(StreamTranslationConfig(), ["&", "0"], "[a-z]")
-    assert task.source_dictionary is task.target_dictionary
-    assert task.source_dictionary.base_tokens() == ["&", "0"]
-    assert task.source_dictionary.pattern == "[a-z]"
-    assert task.source_dictionary.known_symbols() == []
-
-
-def test_a_model_brings_its_vocabulary():
-    task = StreamTranslationTask.from_vocabulary(StreamTranslationConfig())
-    model = make_model(task.source_dictionary)
-    model.load_state_dict(make_model(make_dictionary()).state_dict())
-    assert task.source_dictionary.pattern == "[a-z]"
-    assert set(make_dictionary().base_tokens()) < set(task.source_dictionary.indices)
-    tokens = map(task.source_dictionary.read, SOURCES)
-    assert list(map(task.source_dictionary.string, tokens)) == SOURCES
-
-
-def test_options_of_another_version_are_completed():
-    cfg = OmegaConf.structured(StreamTranslationConfig(data="gone", seed=3))
-    saved = {name: cfg[name] for name in ("data", "seed", "max_source_positions")}
-    saved.update(_name="stream_translation", an_old_option=1, best_checkpoint_metric="loss")
-    saved = OmegaConf.create(saved)
-    before = OmegaConf.to_container(saved)
-    task = StreamTranslationTask.from_vocabulary(saved, ["0"], "[a-z]")
-    assert task.cfg.seed == 3
-    assert "an_old_option" not in task.cfg
-    assert OmegaConf.to_container(saved) == before
 
 
 # What is said.

@@ -116,68 +116,54 @@ def write(model: Model, folder: str) -> Dict[str, Any]:
     """Writes the files of a model that :func:`check_exportable` accepts. Returns the content of
     ``vocabulary.json``."""
     description, plain = vocabulary_description(model.core, model.domain), plain_copy(model.core)
-    _export_encoder(plain, description, os.path.join(folder, ENCODER))
-    _export_decoder(plain, description, os.path.join(folder, DECODER))
+    for name, module, inputs, outputs in _networks(plain, description):
+        _export(module, inputs, outputs, os.path.join(folder, name))
     with open(os.path.join(folder, VOCABULARY), "w", encoding="utf-8", newline="\n") as file:
         json.dump(description, file, ensure_ascii=False, indent=1)
         file.write("\n")
     return description
 
 
-# An example of an input, and the dimensions of it that may change.
-_Input = Tuple[Tensor, Dict[int, Any]]
+# The dimensions that may change, and the letters for them; a dot is for one that may not.
+_CHANGING = {"S": "streams", "T": "tokens", "K": "hypotheses", "P": "steps"}
+
+# An example of an input, and a letter for each of its dimensions.
+_Input = Tuple[Tensor, str]
 
 
-def _of_streams(plain: nn.Module, description: Dict[str, Any]) -> Dict[str, _Input]:
-    """The inputs of both networks; where there is one stream always, their number is a constant."""
-    if plain.vocabulary.one_stream:
-        return {"slots": (torch.tensor([-1]), {0: Dim.STATIC})}
-    changing = {0: Dim("streams")}
-    inputs = {"slots": (torch.arange(3), changing)}
-    if description["format"] == 2:
-        inputs["sorts"] = (torch.arange(3) % 2, changing)
-    return inputs
-
-
-def _export_encoder(plain: nn.Module, description: Dict[str, Any], path: str) -> None:
-    tokens = Dim("tokens")
-    of_streams = _of_streams(plain, description)
-    last = plain.vocabulary.num_base - 1
-    inputs = {"tokens": (torch.full((5,), last), {0: tokens}), "slots": of_streams["slots"]}
-    if description["tree"] is not None:
-        inputs["tree"] = (torch.full((5, description["tree"]["depth"]), -1), {0: tokens})
-    inputs.update(of_streams)  # sorts, if there are any, come last
-    outputs = [f"memory_{letters}" for letters in description["cross"]]
-    _export(SentenceEncoder(plain), inputs, outputs, path)
-
-
-def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) -> None:
-    hypotheses, tokens, steps = map(Dim, ("hypotheses", "tokens", "steps"))
-    of_streams = _of_streams(plain, description)
-    slots, changing = of_streams["slots"]
-    streams, number = changing[0], len(slots)
-    layers, channels = len(plain.decoder.layers), plain.decoder.cfg.embed_dim
+def _networks(
+    plain: nn.Module, description: Dict[str, Any]
+) -> Iterator[Tuple[str, nn.Module, Dict[str, Any], List[str]]]:
+    """The files, with their networks, the :data:`_Input` of each name, and the names of outputs.
+    Where there is one stream always, their number is a constant."""
+    vocabulary, layers, channels = (
+        plain.vocabulary,
+        len(plain.decoder.layers),
+        plain.decoder.cfg.embed_dim,
+    )
+    number, stream = (1, ".") if vocabulary.one_stream else (3, "S")
     memories = {
-        "CP": (torch.zeros(layers, 2, 5, number, channels), {2: tokens, 3: streams}),
-        "CA": (torch.zeros(layers, 2, 5, channels), {2: tokens}),
+        "CP": (torch.zeros(layers, 2, 5, number, channels), f"..T{stream}."),
+        "CA": (torch.zeros(layers, 2, 5, channels), "..T."),
     }
     caches = {
-        "DP": (
-            torch.zeros(2, layers, 2, 4, number, channels),
-            {0: hypotheses, 3: steps, 4: streams},
-        ),
-        "DA": (torch.zeros(2, layers, 2, 4, channels), {0: hypotheses, 3: steps}),
+        "DP": (torch.zeros(2, layers, 2, 4, number, channels), f"K..P{stream}."),
+        "DA": (torch.zeros(2, layers, 2, 4, channels), "K..P."),
     }
-    inputs = {
-        "tokens": (torch.full((2,), plain.vocabulary.num_base - 1), {0: hypotheses}),
-        "slots": (slots, changing),
-        "position": (torch.tensor(4), {}),
-        "memories": {f"memory_{kind}": memories[kind] for kind in description["cross"]},
-        "caches": {f"cache_{kind}": caches[kind] for kind in description["caches"]},
-        **of_streams,
+    memories = {f"memory_{kind}": memories[kind] for kind in description["cross"]}
+    caches = {f"cache_{kind}": caches[kind] for kind in description["caches"]}
+    tokens = torch.full((5,), vocabulary.num_base - 1)
+    slots = {"slots": (torch.arange(number) - vocabulary.one_stream, stream)}
+    tree = description["tree"] and {
+        "tree": (torch.full((5, description["tree"]["depth"]), -1), "T.")
     }
-    outputs = ["log_probabilities", *(f"new_{name}" for name in inputs["caches"])]
-    _export(SentenceDecoder(plain), inputs, outputs, path)
+    sorts = {"sorts": (torch.arange(3) % 2, "S")} if description["format"] == 2 else {}
+    inputs = {"tokens": (tokens, "T"), **slots, **(tree or {}), **sorts}
+    yield ENCODER, SentenceEncoder(plain), inputs, [*memories]
+    inputs = {"tokens": (tokens[:2], "K"), **slots, "position": (torch.tensor(4), "")}
+    inputs.update(memories=memories, caches=caches, **sorts)
+    outputs = ["log_probabilities", *(f"new_{name}" for name in caches)]
+    yield DECODER, SentenceDecoder(plain), inputs, outputs
 
 
 def _export(
@@ -187,21 +173,27 @@ def _export(
     path: str,
 ) -> None:
     """Calls PyTorch's exporter, which notes in the files where their parts came from."""
-    names, examples, changing = [], {}, {}
+    dims = {letter: Dim(name) for letter, name in _CHANGING.items()}
+
+    def changing(letters: str) -> Dict[int, Any]:
+        return {place: dims[one] for place, one in enumerate(letters) if one in dims}
+
+    names, examples, shapes = [], {}, {}
     for name, given in inputs.items():
         if isinstance(given, dict):
             names += given
-            examples[name], changing[name] = ([pair[i] for pair in given.values()] for i in (0, 1))
+            examples[name] = [example for example, _ in given.values()]
+            shapes[name] = [changing(letters) for _, letters in given.values()]
         else:
             names.append(name)
-            examples[name], changing[name] = given
+            examples[name], shapes[name] = given[0], changing(given[1])
     with torch.no_grad(), _silence():
         program = torch.onnx.export(
             module.eval(),
             kwargs=examples,
             input_names=names,
             output_names=outputs,
-            dynamic_shapes=changing,
+            dynamic_shapes=shapes,
             opset_version=_OPSET,
             dynamo=True,
         )
@@ -216,14 +208,11 @@ def _export(
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
     """Context manager: the exporter says nothing, of the much that no user can mend."""
-    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
-    levels = [logger.level for logger in loggers]
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
     try:
-        for logger in loggers:
-            logger.setLevel(logging.ERROR)
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
-        for logger, level in zip(loggers, levels):
-            logger.setLevel(level)
+        logging.disable(before)
