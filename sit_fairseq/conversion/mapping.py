@@ -82,14 +82,16 @@ def convert(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)  # for whatever is new
         model = SymbolInvariantTransformerModel(cfg, Vocabulary(dictionary, arity=arity_of()))
-    if isinstance(model.encoder.embed_positions, TreePositions):
-        _refuse_operators_as_symbols(dictionary)
-    account = Account()
-    state = model.state_dict()
-    base = [dictionary[index] for index in model.vocabulary.index_of_row.tolist()]
-    source_only = torch.tensor(
-        [float(token in original.never_produced) for token in base], device="cpu"
-    )
+    operators = [token for token in dictionary.known_symbols() if token in arity_of()]
+    if operators and isinstance(model.encoder.embed_positions, TreePositions):
+        raise UserError(
+            f"the pattern {dictionary.pattern!r} matches the operator {operators[0]!r} of the "
+            "formulas that the original reads; choose one that matches interchangeable tokens only",
+            "symbols",
+        )
+    account, state, base = Account(), model.state_dict(), model.vocabulary.row_tokens
+    closed = [float(token in original.never_produced) for token in base]
+    source_only = torch.tensor(closed, device="cpu")
     for name, value in list(state.items()):
         if name.endswith(".vocabulary.source_only") and not source_only.any():
             del state[name]
@@ -157,16 +159,6 @@ def _joined(name: str, value: Tensor, parts: List[str], tensors: Dict[str, Tenso
     return joined
 
 
-def _refuse_operators_as_symbols(dictionary: StreamDictionary) -> None:
-    operators = [token for token in dictionary.known_symbols() if token in arity_of()]
-    if operators:
-        raise UserError(
-            f"the pattern {dictionary.pattern!r} matches the operator {operators[0]!r} of the "
-            "formulas that the original reads; choose one that matches interchangeable tokens only",
-            "symbols",
-        )
-
-
 # The options of the converted model.
 
 
@@ -207,14 +199,10 @@ def configuration(original: Original, symbols: Symbols, arguments: List[str]) ->
 
 def check_destination(source: str, destination: str, overwrite: bool) -> None:
     """Raises a UserError, before any work is done, if the result cannot be written."""
-    folder = os.path.dirname(os.path.abspath(destination))
-    if not os.path.isdir(folder):
-        raise UserError(f"{folder} does not exist; make it, or name another OUT")
     if os.path.isdir(destination):
         raise UserError(f"{destination} is a directory; name a file in it")
-    if not os.path.exists(destination):
-        return
-    if os.path.exists(source) and os.path.samefile(source, destination):
+    exists = os.path.exists(destination)
+    if exists and os.path.exists(source) and os.path.samefile(source, destination):
         raise UserError(f"IN and OUT are both {source}, and IN is never changed; name another OUT")
-    if not overwrite:
+    if exists and not overwrite:
         raise UserError(f"{destination} exists; name another OUT, or overwrite it")

@@ -31,6 +31,10 @@ _MISFITS = (
 )
 
 
+# The options of the task that a converted model keeps.
+_LASTING = ("left_pad_source", "truncate_source")
+
+
 class Dictionaries(NamedTuple):
     """The tokens that a model was trained on, their directory and, if known, languages."""
 
@@ -82,11 +86,6 @@ def model_options(state: Dict[str, Any]) -> Dict[str, Any]:
     return dict(vars(options) if isinstance(options, Namespace) else options)
 
 
-def _lasting_task_options(state: Dict[str, Any]) -> Dict[str, bool]:
-    """The options of the task that a converted model keeps."""
-    return {name: state["cfg"]["task"][name] for name in ("left_pad_source", "truncate_source")}
-
-
 def _weights(path: str, state: Dict[str, Any], ema: bool) -> Dict[str, Tensor]:
     """The weights by name, in float32, or with ``ema`` their moving average; a UserError if they
     are of a sharded or wrapped model."""
@@ -124,9 +123,8 @@ def _languages(state: Dict[str, Any], data: str) -> List[Optional[str]]:
     return list(data_utils.infer_language_pair(data)) if os.path.isdir(data) else [None, None]
 
 
-def _read_dictionaries(state: Dict[str, Any], data: Optional[str]) -> Dictionaries:
-    """Reads the dictionaries in a directory, by default that of the checkpoint, or a UserError."""
-    data = data or _recorded_data(state)
+def _read_dictionaries(state: Dict[str, Any], data: str) -> Dictionaries:
+    """Reads the dictionaries in a directory, or a UserError."""
     if not os.path.isdir(data):
         raise UserError(f"{data!r}, the directory of the model's dictionaries, is missing", "data")
     langs = _languages(state, data)
@@ -171,15 +169,13 @@ def read_vanilla(
     path: str, state: Dict[str, Any], *, data: Optional[str] = None, ema: bool = False
 ) -> Original:
     """Describes a checkpoint of fairseq's ``transformer``; a UserError if it cannot be converted.
-
     ``data`` is the directory of its dictionaries, by default the one recorded in it; ``ema`` takes the
-    moving average of the weights.
-    """
+    moving average of the weights."""
     options = model_options(state)
     weights = _weights(path, state, ema)
     cfg = _config(path, options)
     _refuse_options(path, cfg, options)
-    dictionaries = _read_dictionaries(state, data)
+    dictionaries = _read_dictionaries(state, data or _recorded_data(state))
     if _merges(cfg) and dictionaries.source != dictionaries.target:
         raise UserError(
             f"{path} was trained with merge_src_tgt_embed on two dictionaries, which it merged "
@@ -198,7 +194,7 @@ def read_vanilla(
     tensors = {n: t for n, t in model.state_dict().items() if not _REDUNDANT.fullmatch(n)}
     return Original(
         model_options=_stream_options(cfg, model),
-        task_options=_lasting_task_options(state),
+        task_options={name: state["cfg"]["task"][name] for name in _LASTING},
         dictionaries=dictionaries,
         tensors={**redundant, **tensors},
         tables={
@@ -264,14 +260,11 @@ def _check_sizes(path: str, weights: Dict[str, Tensor], dictionaries: Dictionari
 
 def _stream_options(cfg: TransformerConfig, model: TransformerModelBase) -> Dict[str, Any]:
     """The options under which one stream is computed as the model computes a sentence."""
-    if cfg.share_all_embeddings or _merges(cfg):
-        share = "all"
-    else:
-        share = "decoder" if cfg.share_decoder_input_output_embed else "none"
+    share = "decoder" if cfg.share_decoder_input_output_embed else "none"
     options = {
         "stream_attention": "EP-DP-CP",
         "output_head": "linear",
-        "share_embeddings": share,
+        "share_embeddings": "all" if cfg.share_all_embeddings or _merges(cfg) else share,
         "no_scale_embedding": bool(cfg.no_scale_embedding),
         "layernorm_embedding": bool(cfg.layernorm_embedding),
         "layer_norm_eps": 1e-5,  # a constant in fairseq
@@ -283,8 +276,7 @@ def _stream_options(cfg: TransformerConfig, model: TransformerModelBase) -> Dict
         "max_target_positions": cfg.max_target_positions,
     }
     for side in ("encoder", "decoder"):
-        learned = getattr(cfg, side).learned_pos
-        kind = "learned" if learned else "sinusoidal"
+        kind = "learned" if getattr(cfg, side).learned_pos else "sinusoidal"
         before = bool(getattr(cfg, side).normalize_before)
         options[f"{side}_positions"] = "none" if cfg.no_token_positional_embeddings else kind
         options[f"{side}_normalize_before"] = before
@@ -340,7 +332,7 @@ def read_baseline(
         closed = vocabulary.index_of_row[vocabulary.source_only.bool()].tolist()
     return Original(
         model_options={n: v for n, v in options.items() if n not in _NOT_CARRIED},
-        task_options=_lasting_task_options(state),
+        task_options={name: state["cfg"]["task"][name] for name in _LASTING},
         dictionaries=dictionaries,
         tensors=model.state_dict(),
         tables={f"{name}.weight": tokens for name in _TABLES},

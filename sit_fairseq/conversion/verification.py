@@ -1,8 +1,7 @@
 """Does a converted model do what the original does?
 
-On sentences whose only symbol is the one that lent its rows to *actual* there is one
-stream, and it must be computed as the original computes the sentence. The original is
-restricted to what both can produce: base tokens and that symbol.
+On sentences whose only symbol is the one that lent its rows to *actual* there is one stream, and it must
+be computed as the original computes the sentence, of which what both can produce counts.
 """
 
 import itertools
@@ -75,7 +74,7 @@ def sentences(
     # What the original can read beside the symbol, and what it can write.
     known = [
         {token for token in side.symbols if token == actual or not dictionary.is_symbol(token)}
-        for side in (original.dictionaries.source, original.dictionaries.target)
+        for side in original.dictionaries[3:]
     ]
     random_ones = (_at_random(original, dictionary, actual), "random sentences of base tokens")
     for split in ("valid", "test", "train"):
@@ -116,8 +115,8 @@ def _of_split(original: Original, split: str, known: List[Set[str]], actual: str
 
 def _at_random(original: Original, dictionary: StreamDictionary, actual: str) -> List[Pair]:
     rng = random.Random(1)
-    sides = (original.dictionaries.source, original.dictionaries.target)
-    choices = [[t for t in dictionary.base_tokens() if t in side] + [actual] for side in sides]
+    sides, base = original.dictionaries[3:], dictionary.base_tokens()
+    choices = [[token for token in base if token in side] + [actual] for side in sides]
     lengths = [max(1, min(20, limit - 1)) for limit in original.longest]
     drawn = []
     for _ in range(RANDOM_SENTENCES):

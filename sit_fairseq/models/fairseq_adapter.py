@@ -53,13 +53,9 @@ class SymbolInvariantTransformerConfig(FairseqDataclass, ModelConfig):
 
 
 class FairseqParts:
-    """A part of a model, beside a class of fairseq's.
+    """A part of a model, beside a class of fairseq's."""
 
-    Attributes:
-        task_name: of the task that the model is for.
-    """
-
-    task_name: str
+    task_name: str  # of the task that the model is for
 
     @classmethod
     def add_args(cls, parser: Any) -> None:
@@ -112,11 +108,7 @@ class FairseqParts:
         return found if log_probs else found.exp()
 
     def load_state_dict(self, state_dict: Dict[str, Any], *args: Any, **kwargs: Any):
-        """As in fairseq.
-
-        Raises:
-            UserError: the weights are of a model without symbols, or one is missing or of another size.
-        """
+        """As in fairseq; a UserError if the weights are of a model without symbols, or do not fit."""
         if saved_vocabulary(state_dict) is None:
             raise UserError(
                 "the checkpoint is of a plain transformer, which knows no symbols; sit convert makes a "
@@ -165,9 +157,7 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
             src_tokens: (B, U) dictionary indices.
             src_lengths: not needed.
             prev_output_tokens: (B, T) dictionary indices of the shifted target.
-            src_places: (B, U) their positions, see
-                :class:`~sit_fairseq.training.position_gaps.PositionGaps`; None for 0, 1, ...
-            target_places: (B, T) likewise.
+            src_places, target_places: (B, U) and (B, T) their positions; None for 0, 1, ...
 
         Returns:
             (B, T, V_n + S + R) logits over canonical ids, and ``slots``, the
@@ -178,10 +168,7 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
         )
 
     def net_output(
-        self,
-        prev_output_tokens: Tensor,
-        source: EncodedSource,
-        places: Optional[Tensor] = None,
+        self, prev_output_tokens: Tensor, source: EncodedSource, places: Optional[Tensor] = None
     ) -> Tuple[Tensor, Dict[str, Any]]:
         """The result of :meth:`forward`, for K targets of each encoded source."""
         # fairseq's scorer insists on an "attn" entry.

@@ -81,7 +81,13 @@ def load_model(
         fresh_names = task.get("fresh_names") or given.get("fresh_names")
         if not isinstance(fresh_names, (str, type(None))):
             raise UserError(f"{path} is damaged: its fresh names are no text; name another file")
-    model = make_model(cfg, tokens, arity_of(task.get("domain")), fresh_names, task.get("seed"))
+    arity = arity_of(task.get("domain")) if has_source(cfg) else {}
+    vocabulary = make_vocabulary(cfg, tokens, arity, fresh_names)
+    if has_source(cfg):
+        seed = task.get("seed")  # of the codes of random symbols
+        model = SymbolInvariantTransformer(cfg, vocabulary, seed if isinstance(seed, int) else 1)
+    else:
+        model = SymbolInvariantLanguageModel(cfg, vocabulary)
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
@@ -99,29 +105,12 @@ def config_of(options: Mapping[str, Any]) -> Type[DecoderOptions]:
 
 def options_of(model: AnyModel) -> Dict[str, Any]:
     """The options of a model, with the sizes of its decoder, as checkpoints have them."""
-    decoder, text = model.decoder.cfg, isinstance(model, SymbolInvariantLanguageModel)
-    sizes = {"embed_dim": decoder.embed_dim, "ffn_embed_dim": decoder.ffn_dim}
-    sizes.update(layers=decoder.num_layers, attention_heads=decoder.num_heads)
+    side, text = model.decoder.cfg, isinstance(model, SymbolInvariantLanguageModel)
     kind = LanguageModelConfig if text else ModelConfig
-    own = {field.name: getattr(decoder.options, field.name) for field in fields(kind)}
-    own.update({f"decoder_{name}": size for name, size in sizes.items()})
+    own = {field.name: getattr(side.options, field.name) for field in fields(kind)}
+    own.update(decoder_embed_dim=side.embed_dim, decoder_ffn_embed_dim=side.ffn_dim)
+    own.update(decoder_layers=side.num_layers, decoder_attention_heads=side.num_heads)
     return {"_name": TEXT_KIND if text else KIND, **own}
-
-
-def make_model(
-    cfg: DecoderOptions,
-    tokens: TokenTable,
-    arity: Mapping[str, int],
-    fresh_names: Optional[str] = None,
-    seed: Any = None,
-) -> AnyModel:
-    """The model that options of either kind describe, untrained. ``tokens`` are of the data at
-    hand, ``arity`` is the number of operands of each operator, and ``seed`` is that of the codes of
-    random symbols, no number for 1."""
-    vocabulary = make_vocabulary(cfg, tokens, arity if has_source(cfg) else {}, fresh_names)
-    if not has_source(cfg):
-        return SymbolInvariantLanguageModel(cfg, vocabulary)
-    return SymbolInvariantTransformer(cfg, vocabulary, seed if isinstance(seed, int) else 1)
 
 
 def portable(cfg: Mapping[str, Any]) -> Dict[str, Any]:
@@ -175,12 +164,8 @@ def _wrong_size(
     """Says which option asks for more than there are weights, or, of a model with streams, for
     less; fairseq's may be pruned as they are loaded."""
     for side in ("encoder", "decoder"):
-        layers = {
-            match[0]
-            for match in map(re.compile(rf"{side}\.layers\.\d+\.fc1\.").match, weights)
-            if match
-        }
-        sizes = {"layers": len(layers)}
+        found = map(re.compile(rf"{side}\.layers\.\d+\.fc1\.").match, weights)
+        sizes = {"layers": len({match[0] for match in found if match})}
         first = weights.get(f"{side}.layers.0.fc1.weight")
         if first is not None and first.dim() == 2:
             sizes["ffn_embed_dim"], sizes["embed_dim"] = first.shape
@@ -231,10 +216,9 @@ def _wrong_vocabulary(weights: Dict[str, Tensor], streams: bool) -> Optional[str
         return "its base tokens, numbers of operands or pattern of symbols are no text"
     if streams and found is None:
         return "it lacks its base tokens or its pattern of symbols"
-    other = found is not None and not streams
-    return (
-        "its options are of a transformer, its weights of a model with streams" if other else None
-    )
+    if found is not None and not streams:
+        return "its options are of a transformer, its weights of a model with streams"
+    return None
 
 
 def _wrong_task(task: Mapping[str, Any]) -> Optional[str]:

@@ -26,20 +26,9 @@ Hypotheses = List[Dict[str, Any]]
 
 
 class StreamSequenceGenerator:
-    """fairseq's generator over canonical ids instead of a dictionary.
-
-    Args:
-        models: an ensemble of stream models, or of language models, whose sources are prompts.
-        tgt_dict: only its special tokens are used.
-        beam_size: K.
-        normalize_scores: divide scores by lengths.
-        search_strategy: of fairseq: beam search, with or without given lengths, or sampling.
-        lm_model, lm_weight, no_repeat_ngram_size: are refused.
-        grammar: of the answers, see :class:`~sit_fairseq.search.constraint.Constraint`.
-        options: see :class:`SearchOptions`.
-
-    Raises:
-        UserError: the models cannot vote together, or the search is another one.
+    """fairseq's generator over canonical ids, with its arguments. The sources of language models are
+    prompts; ``grammar`` is that of the answers, ``options`` are those of :class:`SearchOptions`. A
+    UserError if the models cannot vote together, or the search is none of ours.
     """
 
     def __init__(
@@ -108,13 +97,8 @@ def _sampling(strategy: Any) -> Optional[Sampling]:
 
 
 class VerifiedGenerator(VerifiedSearch):
-    """The verified search as fairseq calls it.
-
-    Args:
-        generators: fairseq's kind of generators by beam width, from narrow to wide.
-        judges: see :class:`VerifiedSearch`.
-        dictionary: of sources and answers.
-    """
+    """The verified search as fairseq calls it; ``generators`` are fairseq's kind, by beam width, from
+    narrow to wide."""
 
     def __init__(
         self, generators: Mapping[int, Any], judges: JudgePool, dictionary: TokenTable
@@ -131,15 +115,8 @@ class VerifiedGenerator(VerifiedSearch):
         prefix_tokens: Any = None,
         constraints: Any = None,
     ) -> List[Hypotheses]:
-        """Answers a batch, as fairseq's generators do.
-
-        Returns:
-            The hypotheses of each sentence; the first has its ``verdict``, and the width of its
-            ``beam``.
-
-        Raises:
-            UserError: answers are to begin with a prefix, or to hold constraints.
-        """
+        """Answers a batch, as fairseq's generators do. The first hypothesis of a sentence has its
+        ``verdict``, and the width of its ``beam``."""
         if prefix_tokens is not None or constraints is not None:
             raise UserError("a prefix or constraints are not for verified answers; leave them out")
         text, pattern = self._dictionary.text, self._dictionary.pattern
@@ -159,16 +136,12 @@ class VerifiedGenerator(VerifiedSearch):
         """One line: how many answers were verified, at which width, and what judging took."""
         widths = ", ".join(f"{number} with beam {width}" for width, number in self.verified.items())
         verified = sum(self.verified.values())
-        text = (
+        unread = f"; the judge cannot read {self.unreadable} sentences: their answers are invalid"
+        return (
             f"Verified {verified} of {self.total} answers by {self.judges.judge.name}: {widths}; "
             f"{self.total - verified} not verified; judged {self.judges.number} answers in "
-            f"{self.judges.seconds:.2f} s"
+            f"{self.judges.seconds:.2f} s{unread * bool(self.unreadable)}"
         )
-        if self.unreadable:
-            text += (
-                f"; the judge cannot read {self.unreadable} sentences: their answers are invalid"
-            )
-        return text
 
 
 def _part(sample: Dict[str, Any], places: Sequence[int]) -> Dict[str, Any]:
@@ -203,24 +176,16 @@ class StreamSequenceScorer(SequenceScorer):
 
 
 class TextScorer:
-    """fairseq's scorer of texts, as fairseq-eval-lm calls it.
-
-    Args:
-        fairseqs: makes fairseq's own, which scores for fairseq's language models.
-        tgt_dict, softmax_batch: its arguments.
-    """
+    """fairseq's scorer of texts, as fairseq-eval-lm calls it; ``fairseqs`` makes fairseq's own, which
+    scores for fairseq's language models."""
 
     def __init__(self, fairseqs: Any, tgt_dict: TokenTable, softmax_batch: int) -> None:
         self._fairseqs = fairseqs(tgt_dict, softmax_batch)
 
     @torch.no_grad()
     def generate(self, models: List, sample: Dict[str, Any]) -> List[Hypotheses]:
-        """Scores the targets of a batch.
-
-        Returns:
-            One hypothesis for each text, with ``tokens`` and ``positional_scores``. Tokens that no
-            text can hold, as ``<unk>``, are left out.
-        """
+        """One hypothesis for each text, with ``tokens`` and ``positional_scores``. Tokens that no text
+        can hold, as ``<unk>``, are left out."""
         (model,) = models
         if not isinstance(model, SymbolInvariantLanguageModel):
             return self._fairseqs.generate(models, sample)

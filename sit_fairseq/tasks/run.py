@@ -29,16 +29,13 @@ class Run:
 
     Args:
         options: of the generation; ``verify``, ``verify_beams`` and ``constrained`` take the place
-            of the task's.
-        cfg: options of the task.
-        dictionary: of sources and answers.
+            of those of the task, ``cfg``.
         ours: whether the models are of this package, so that they search in slot space.
-        build: makes a generator from options and a ``grammar`` or None.
+        build: makes a generator, which answers batches, from options and a ``grammar`` or None.
         domain: gives the name of the domain of the model's sentences, see
             :func:`~sit_fairseq.domains.by_name.grammar_of_answers`.
 
     Attributes:
-        generator: answers batches, as fairseq's generators do.
         scorer: judges answers, which fairseq then prints with their verdicts; None if nobody does.
         check_scored: raises a UserError if what is answered cannot be scored.
         ids, lines: of the sentences of the next batch, for a command that does not pass them on.
@@ -56,13 +53,11 @@ class Run:
     ) -> None:
         global _current
         self.options, self.dictionary, self.domain = options, dictionary, domain
-        self.scorer: Any = None
+        self.scorer = self.reason = None
         self.check_scored: Callable[[], None] = lambda: None
-        self.ids: Sequence[int] = ()
-        self.lines: Sequence[str] = ()
+        self.ids, self.lines = (), ()
         self._verdicts: Dict[int, str] = {}
         self._reasons: Dict[int, str] = {}
-        self.reason: Optional[str] = None
         self._say: Optional[Callable[[str], None]] = logger.info  # None once it is closed
         semantics, beams, constrained = (
             getattr(options if hasattr(options, name) else cfg, name, None)

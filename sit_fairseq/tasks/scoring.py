@@ -46,11 +46,8 @@ def generation_options(text: str) -> Namespace:
 
 
 class JudgedValidation:
-    """Counts the verdicts on the answers to the first sentences of each split.
-
-    Its judges end with it: fairseq does not say which validation is the last. A UserError if there is
-    no such judge or, where it is ``required``, the judge lacks what it needs.
-    """
+    """Counts the verdicts on the answers to the first sentences of each split. Its judges end with it:
+    fairseq does not say which validation is the last. A ``required`` judge lacks nothing."""
 
     def __init__(
         self, cfg: StreamTranslationConfig, dictionary: StreamDictionary, required: bool
@@ -120,8 +117,7 @@ class SemanticScorerConfig(FairseqDataclass):
         "MODULE:OBJECT, a domain or judge of your own",
     )
     judge: Optional[str] = option(
-        None,
-        "the judge, one of its domain's (default: the first; sit judge --help lists them)",
+        None, "the judge, one of its domain's (default: the first; sit judge --help lists them)"
     )
     judge_workers: Optional[int] = option(
         None, "judging processes (default: as many as the judge needs)"
@@ -146,8 +142,7 @@ class SemanticScorer(BaseScorer):
         judge = make_judge(cfg.semantics or run.domain("semantics"), cfg.judge)
         self._judges = JudgePool(judge, cfg.judge_workers, cfg.judge_timeout)
         self._dictionary = run.dictionary
-        self.counts = VerdictCounts()
-        self.exact = 0
+        self.counts, self.exact = VerdictCounts(), 0
         run.scorer, run.options.print_step = self, True  # fairseq then prints "steps" of answers
 
     def judge(self, sample: Dict[str, Any], hypotheses: List[Hypotheses]) -> None:

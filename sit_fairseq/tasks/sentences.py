@@ -5,13 +5,12 @@ A split is checked when it is loaded, a million pairs in about two seconds.
 
 import logging
 from collections import Counter
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple
 
 import numpy
 import torch
 from fairseq.data import LanguagePairDataset
 from numpy import ndarray
-from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.models.positions import TreePositions
@@ -34,13 +33,8 @@ logger = logging.getLogger(__name__)
 class StreamPairDataset(CountsStreams, LanguagePairDataset):
     """fairseq's pairs, with ``--max-tokens`` counted in stream tokens.
 
-    Args:
-        pairs: what fairseq loaded, without buckets.
-        name: of the source, for messages.
-        num_streams: (n,) the streams of each sentence, at least 1.
-        lines: the sources as text, where they were typed.
-
     Attributes:
+        lines: the sources as text, where they were typed.
         most_fresh: for each sort, the most symbols of a target that its source lacks.
     """
 
@@ -52,9 +46,7 @@ class StreamPairDataset(CountsStreams, LanguagePairDataset):
         lines: Sequence[str] = (),
     ) -> None:
         vars(self).update(vars(pairs))  # fairseq's loader chooses the class of what it loads
-        self.name = name
-        self.num_streams = num_streams
-        self.lines = lines
+        self.name, self.num_streams, self.lines = name, num_streams, lines
         self.most_fresh: Counter = Counter()
 
 
@@ -62,7 +54,6 @@ class Sentences:
     """Checks sentences, dictionary indices that end in ``</s>``, for a model, None if not yet known.
 
     Attributes:
-        dictionary: of the sentences.
         longest: the tokens with ``</s>`` of the longest source that is wanted.
         fresh_symbols: how many symbols a target may hold that its source lacks.
         vocabulary: of the model; None if it is none of ours.
@@ -96,14 +87,9 @@ class Sentences:
     def read(
         self, lines: Sequence[str], encode: Callable[[str], str], max_tokens: Optional[int]
     ) -> Tuple[StreamPairDataset, Dict[int, UnansweredError]]:
-        """Reads typed sentences, whose symbols may have any names.
-
-        ``encode`` splits one into tokens; ``max_tokens`` are the most stream tokens of a batch.
-
-        Returns:
-            The sentences that can be answered, whose names the dictionary learns, with their texts
-            as ``lines``, and by place why the others cannot.
-        """
+        """Reads typed sentences, whose symbols may have any names. ``encode`` splits one into tokens;
+        ``max_tokens`` are the most stream tokens of a batch. Returns the sentences that can be
+        answered, whose names the dictionary learns, and by place why the others cannot."""
         sentences, streams, texts = [], [], []
         refused: Dict[int, UnansweredError] = {}
         for place, line in enumerate(lines):
@@ -111,23 +97,21 @@ class Sentences:
             try:
                 line.encode()  # Python keeps bytes that are no text as what it cannot encode
                 text = " ".join(encode(line).split())
-                tokens = self.dictionary.read(text)
+                tokens, number, fault = self.dictionary.read(text), 1, None
+                length, new = tokens.numel(), self.dictionary.symbols[known:]
                 if self._model is not None:
                     refuse(self._model.unreadable(tokens), line)
-                length, number = tokens.numel(), self._streams(tokens)
-                reason = excess(length, number, max_tokens)
+                    number = self.vocabulary.most_streams(tokens)
+                elif new:
+                    fault = f"holds {without_embedding(new)}"
                 if length > self.longest:
-                    reason = (
-                        f"has {length - 1} tokens, more than the {self.longest - 1} that the model "
-                        "reads"
-                    )
-                elif self._model is None and len(self.dictionary) > known:
-                    reason = f"holds {without_embedding(self.dictionary.symbols[known:])}"
-                refuse(reason, line)
+                    most = self.longest - 1
+                    fault = f"has {length - 1} tokens, more than the {most} that the model reads"
+                refuse(fault or excess(length, number, max_tokens), line)
             except (UnicodeEncodeError, UserError) as error:
-                reason = getattr(error, "reason", str(error))
-                if isinstance(error, UnicodeEncodeError):
-                    reason = "the line is no text in UTF-8"
+                reason = "the line is no text in UTF-8"
+                if isinstance(error, UserError):
+                    reason = getattr(error, "reason", str(error))
                 refused[place] = UnansweredError(reason, line)
                 self.dictionary.forget_after(known)
             else:
@@ -138,24 +122,19 @@ class Sentences:
         pairs = LanguagePairDataset(sentences, lengths, self.dictionary, left_pad_source=False)
         return StreamPairDataset(pairs, "input", numpy.array(streams), texts), refused
 
-    def _streams(self, sentence: Tensor) -> int:
-        """The most streams of a typed sentence."""
-        return 1 if self._model is None else self._model.vocabulary.most_streams(sentence)
-
-    def _words(self, sentence: Tensor) -> List[str]:
-        return [self.dictionary[index] for index in sentence[:-1].tolist()]
-
     def split(self, pairs: LanguagePairDataset, name: str, cut: int = 0) -> StreamPairDataset:
         """Checks the pairs of a split, and counts their streams; a UserError names the first line at
         fault and what to change. Sources of ``cut`` tokens may have lost their ends."""
         if len(pairs) == 0:
             raise UserError(f"the {name} split has no sentences; run fairseq-preprocess again")
         dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
-        fresh = self.vocabulary and self.vocabulary.fresh
+        fresh, sorts, too_many = (
+            self.vocabulary and self.vocabulary.fresh,
+            sorts_of(self.dictionary),
+            None,
+        )
         slots = fresh.numbers if fresh else [0] * len(self.dictionary.sorts)
-        sorts = sorts_of(self.dictionary)
         needed = numpy.zeros(len(slots), dtype=int)
-        too_many = None
         for first, source, target in _blocks(pairs):
             self._refuse_faults(pairs, name, first, source, target, cut)
             for block in filter(None, (source, target)):
@@ -184,28 +163,26 @@ class Sentences:
     ) -> None:
         """Raises a UserError for the first pair of a block, from sentence ``first`` on, that no model
         can use, or this one cannot read."""
-        damaged = (
-            "does not end in </s>, or has a token beyond the dictionary; run fairseq-preprocess "
-            "again, into a new folder"
-        )
-        faulty = [("source", damaged, self._damaged(source))]
+        faulty = [("source", self._damaged(source))]
         if target is not None:
-            faulty.append(("target", damaged, self._damaged(target)))
+            faulty.append(("target", self._damaged(target)))
         if self.vocabulary is not None:
-            faulty.append(("source", None, self._unreadable(source)))
-        found = [
-            (first + int(mask.argmax()), side, cause) for side, cause, mask in faulty if mask.any()
-        ]
+            faulty.append(("", self._unreadable(source)))
+        found = [(first + int(mask.argmax()), side) for side, mask in faulty if mask.any()]
         if found:
-            place, side, cause = min(found, key=lambda one: one[0])
-            if cause is None:
-                words = self._words(pairs.src[place])
+            place, side = min(found, key=lambda one: one[0])
+            cause = (
+                "does not end in </s>, or has a token beyond the dictionary; run fairseq-preprocess "
+                "again, into a new folder"
+            )
+            if not side:
+                words = [self.dictionary[index] for index in pairs.src[place][:-1].tolist()]
                 fault = self.dictionary.fault(words, lost=True)
                 fault = fault or self._model.unreadable(pairs.src[place])
                 rope = ", or train with --encoder-positions rope, which reads any sentence"
                 rope = rope if fault == self._positions.fault(words) else ""
                 cause = f"{fault}{_cut(pairs, place, cut) or f'; correct or remove it{rope}'}"
-            raise UserError(f"line {place + 1} of the {name} {side} {cause}")
+            raise UserError(f"line {place + 1} of the {name} {side or 'source'} {cause}")
 
     def _damaged(self, block: Block) -> ndarray:
         """(B,) whether a sentence of binarised data may be of another dictionary."""

@@ -82,11 +82,8 @@ class CountsStreams:
         max_sentences: Optional[int] = None,
         required_batch_size_multiple: int = 1,
     ) -> List[ndarray]:
-        """Divides an ordered set of sentences into batches of at most ``max_tokens`` stream tokens.
-
-        fairseq would multiply the most expensive sentence by the number of sentences. A UserError if
-        one sentence has more.
-        """
+        """As in fairseq, which would multiply the most expensive sentence by the number of sentences;
+        a UserError if one sentence has more than ``max_tokens``."""
         if max_tokens is None:
             multiple = required_batch_size_multiple
             return super().batch_by_size(indices, None, max_sentences, multiple)

@@ -4,7 +4,7 @@ import logging
 import struct
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence
+from typing import Any, Callable, ContextManager, Dict, Optional, Sequence
 
 import torch
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
@@ -52,14 +52,11 @@ class StreamTask:
     def begin(self, longest: int) -> None:
         """Begins with no model, which sentences of ``longest`` tokens are for."""
         self._sentences = Sentences(self.source_dictionary, longest)
-        self._trains = False
-        self._logged_dictionary = False
+        self._trains = self._logged_dictionary = False
         self._run: Optional[Run] = None
-        self._renaming = None
-        if self.cfg.alpha_renaming:
-            self._renaming = AlphaRenaming(self.source_dictionary, self.cfg.seed)
-        self._gaps = PositionGaps(self.source_dictionary, self.cfg.seed)
-        self._epoch = 1
+        drawn = self.source_dictionary, self.cfg.seed
+        self._renaming = AlphaRenaming(*drawn) if self.cfg.alpha_renaming else None
+        self._gaps, self._epoch = PositionGaps(*drawn), 1
 
     @classmethod
     def add_args(cls, parser) -> None:
@@ -171,7 +168,9 @@ class StreamTask:
         """As in fairseq; a dummy batch must not reach the statistics of the scale."""
         if self._renaming is not None:
             sample = self._renaming.rename(sample, self._epoch)
-        most = _position_gaps(model)
+        # Of the model, wrapped or not; fairseq's own have none.
+        side = getattr(getattr(model, "decoder", None), "cfg", None)
+        most = getattr(getattr(side, "options", None), "position_gaps", 0)
         if most:
             sample = self._gaps.spread(sample, update_num, most, model.max_positions())
         criterion = partial(self._autocast_criterion, criterion)
@@ -257,19 +256,15 @@ class StreamTask:
         with self._autocast(sample):
             hypotheses = self.search(generator, models, sample, prefix_tokens, constraints)
         if ours:
-            if self.cfg.strict:
-                self._refuse_unanswered(sample, hypotheses)
+            for source, (best, *_) in zip(sample["net_input"]["src_tokens"], hypotheses):
+                if self.cfg.strict and "reason" in best:
+                    raise UnansweredError(best["reason"], self.source_dictionary.text(source))
             self._run.note(sample, hypotheses)
         return hypotheses
 
     def search(self, generator, models, sample: Dict[str, Any], prefix_tokens, constraints):
         """The hypotheses of a batch, as in fairseq."""
         return super().inference_step(generator, models, sample, prefix_tokens, constraints)
-
-    def _refuse_unanswered(self, sample: Dict[str, Any], hypotheses: List[Any]) -> None:
-        for source, (best, *_) in zip(sample["net_input"]["src_tokens"], hypotheses):
-            if "reason" in best:
-                raise UnansweredError(best["reason"], self.source_dictionary.text(source))
 
     def _log_dictionary(self) -> None:
         if not self._logged_dictionary:  # a wrong pattern would lose the method silently
@@ -281,12 +276,6 @@ def _are_ours(models: Sequence[Any]) -> bool:
     """Whether the models are of this package, so that they search in slot space."""
     ours = (SymbolInvariantTransformer, SymbolInvariantLanguageModel)
     return all(isinstance(model, ours) for model in models)
-
-
-def _position_gaps(model) -> int:
-    """The option of a model, wrapped or not; 0 for fairseq's own."""
-    side = getattr(getattr(model, "decoder", None), "cfg", None)
-    return getattr(getattr(side, "options", None), "position_gaps", 0)
 
 
 def _output_scale(model):

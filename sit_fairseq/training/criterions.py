@@ -125,12 +125,8 @@ _UNDECIDED = (Verdict.timeout, Verdict.error, Verdict.unavailable)
 
 
 def expected_risk(log_probs: Tensor, refused: Tensor) -> Tensor:
-    """(B,) the probability of a refused answer, if only these answers were possible.
-
-    Args:
-        log_probs: (B, H) of the answers to each sentence, -inf where there is none.
-        refused: (B, H) whether they are.
-    """
+    """(B,) the probability of a refused answer, given (B, H) log-probabilities, -inf where there is no
+    answer, and whether they are ``refused``, if only these answers were possible."""
     return (log_probs.softmax(1) * refused).sum(1)
 
 

@@ -55,31 +55,29 @@ def groups_by_decay(parameters: Iterable[nn.Parameter], weight_decay: float) -> 
 
 
 class MuonAndAdamW(torch.optim.Optimizer):
-    """``torch.optim.Muon`` for matrices of at least 32 x 32, AdamW for everything else, as one
-    optimizer.
+    """``torch.optim.Muon`` for matrices of at least 32 x 32, AdamW for everything else, embeddings that
+    :func:`mark_embeddings` has marked among it, as one optimizer.
 
-    Embeddings are AdamW's if :func:`mark_embeddings` has marked them. Muon's momentum is 0.95,
-    Nesterov's. ``weight_decay`` is of matrices, per unit of the learning rate; ``adam`` are AdamW's
-    options, whose learning rate serves both. A UserError if there is no matrix for Muon.
+    Muon's momentum is 0.95, Nesterov's. ``weight_decay`` is of matrices, per unit of the learning rate;
+    ``adam`` are AdamW's options, whose learning rate serves both. A UserError without such a matrix.
     """
 
     def __init__(
         self, parameters: Iterable[nn.Parameter], weight_decay: float = 0.0, **adam: Any
     ) -> None:
-        parameters = list(parameters)
-        matrices = [parameter for parameter in parameters if is_for_muon(parameter)]
-        if not matrices:
+        kinds: Dict[bool, List[nn.Parameter]] = {True: [], False: []}
+        for parameter in parameters:
+            kinds[is_for_muon(parameter)].append(parameter)
+        if not kinds[True]:
             raise UserError(
                 "muon finds no matrix of at least 32 x 32: the model is too small, or its "
                 "gradients in half precision are one flat vector",
                 "optimizer fp16_no_flatten_grads",
             )
-        others = [parameter for parameter in parameters if not is_for_muon(parameter)]
-        others = groups_by_decay(others, weight_decay)
-        muon = groups_by_decay(matrices, weight_decay)[0]
+        muon = groups_by_decay(kinds[True], weight_decay)[:1]
         # Updates of the size of AdamW's, so that both take the same learning rate.
-        self._muon = torch.optim.Muon([muon], lr=adam["lr"], adjust_lr_fn="match_rms_adamw")
-        self._adam = torch.optim.AdamW(others, **adam)
+        self._muon = torch.optim.Muon(muon, lr=adam["lr"], adjust_lr_fn="match_rms_adamw")
+        self._adam = torch.optim.AdamW(groups_by_decay(kinds[False], weight_decay), **adam)
         super().__init__([*self._muon.param_groups, *self._adam.param_groups], {})
         self._share()
 

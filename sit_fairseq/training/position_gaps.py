@@ -37,17 +37,14 @@ class PositionGaps:
     def spread(
         self, sample: Dict[str, Any], update: int, most: int, longest: Union[int, Tuple[int, int]]
     ) -> Dict[str, Any]:
-        """A copy of a fairseq sample whose ``net_input`` has ``src_places`` and ``target_places``.
+        """A copy of a fairseq sample of B pairs, or texts, whose ``net_input`` has ``src_places`` and
+        ``target_places``: the (B, U) and (B, T) positions of the tokens, on the CPU, which increase
+        along each sentence. Its sources are padded on the right.
 
         Args:
-            sample: of B pairs, whose sources may be padded on either side, or of B texts.
             update: the number of updates before it.
             most: the most places to spread over a sentence.
             longest: the most tokens that the model reads of a source and of a target, or of a text.
-
-        Returns:
-            the sample with sources padded on the right, and the (B, U) and (B, T) positions of the
-            tokens on the CPU. They increase along each sentence; those of padding say nothing.
         """
         given, pad = sample["net_input"], self.dictionary.pad()
         if "prev_output_tokens" not in given:
@@ -98,17 +95,11 @@ class PositionGaps:
 def draw_shifts(
     seed: int, update: int, indices: numpy.ndarray, most: numpy.ndarray, atoms: numpy.ndarray
 ) -> numpy.ndarray:
-    """Draws how far the atoms of sentences are moved: by none to all of a total.
-
-    Args:
-        seed, update: any numbers.
-        indices: (B,) the number of each sentence.
-        most: (B,) the most that a sentence may move.
-        atoms: (B,) how many there are, at least one.
+    """Draws how far the (B,) ``atoms`` of the (B,) sentences ``indices``, at least one, are moved: by
+    none to all of a total, which each number of 0 to (B,) ``most`` is with equal probability.
 
     Returns:
-        (B, M) the shift of each atom, never falling; the last one of a sentence has the total, which
-        each number of 0 to ``most`` is with equal probability.
+        (B, M) the shift of each atom, never falling; the last one of a sentence has the total.
     """
     state = numpy.array([seed % 2**64], dtype=numpy.uint64)
     for numbers in ([update], indices):

@@ -153,7 +153,7 @@ def _networks(
     memories = {f"memory_{kind}": memories[kind] for kind in description["cross"]}
     caches = {f"cache_{kind}": caches[kind] for kind in description["caches"]}
     tokens = torch.full((5,), vocabulary.num_base - 1)
-    slots = {"slots": (torch.arange(number) - vocabulary.one_stream, stream)}
+    slots = {"slots": (torch.arange(number) - int(vocabulary.one_stream), stream)}
     tree = description["tree"] and {
         "tree": (torch.full((5, description["tree"]["depth"]), -1), "T.")
     }

@@ -6,19 +6,8 @@ Shapes: B sentences or texts, N answers to each, L ids.
 import logging
 import math
 from dataclasses import dataclass, replace
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    List,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-    Type,
-    Union,
-)
+from types import SimpleNamespace
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Type, Union
 
 import torch
 from torch import Tensor
@@ -65,10 +54,7 @@ class Answers(ModelOutput):
 
 
 class Generates:
-    """Gives a model that reads the ids of :class:`SymbolTokenizer` the method ``generate``.
-
-    The model has a core, a dictionary and a spelling, and says how a search begins.
-    """
+    """Gives a model that reads the ids of :class:`SymbolTokenizer` the method ``generate``."""
 
     _lacks: Set[str] = set()  # options that it has not
     _search: Type[BeamSearch] = BeamSearch
@@ -208,7 +194,12 @@ class Generates:
                 verified, found = None, find(widths[0], list(range(len(sources))))
             else:
                 decode = self._dictionary.decode
-                search = VerifiedSearch(searches, _Function(verify)).search
+                verdicts = {True: Verdict.satisfied, False: Verdict.violated}
+                judges = SimpleNamespace(
+                    readable=lambda problem: True,
+                    verify_all=lambda pairs: [verdicts[bool(verify(*pair))] for pair in pairs],
+                )
+                search = VerifiedSearch(searches, judges).search
                 judged = search([*map(decode, sources)], find, lambda one: decode(one.tokens))
                 found = [one.nbest for one in judged]
                 verified = torch.tensor([one.verdict is Verdict.satisfied for one in judged])
@@ -242,19 +233,3 @@ class Generates:
         if not isinstance(name, str) and not hasattr(name, "start"):
             raise ValueError(f"constrained takes True, a name or a grammar, not {name!r}")
         return GRAMMARS[name]() if isinstance(name, str) else name
-
-
-class _Function:
-    """Judges by a function of a sentence and an answer; see :class:`VerifiedSearch`."""
-
-    def __init__(self, accepts: Callable[[str, str], bool]) -> None:
-        self._accepts = accepts
-
-    def readable(self, problem: str) -> bool:
-        """Whether it is asked about a sentence."""
-        return True
-
-    def verify_all(self, pairs: Iterable[Tuple[str, str]]) -> List[Verdict]:
-        """Judges pairs of problem and answer."""
-        accepted = (self._accepts(*pair) for pair in pairs)
-        return [Verdict.satisfied if one else Verdict.violated for one in accepted]

@@ -19,7 +19,7 @@ from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.export.for_transformers.generation import Generates
 from sit_fairseq.export.for_transformers.spelling import BOS, EOS, PAD, Spelling, over_ids, padded
 from sit_fairseq.models.baselines import make_vocabulary
-from sit_fairseq.models.config import LanguageModelConfig, ModelConfig
+from sit_fairseq.models.config import LanguageModelConfig, ModelConfig, has_source
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.positions import SinusoidalPositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
@@ -74,10 +74,8 @@ class _Names(TokenTable):
 
 
 class SymbolInvariantModel(Generates, PreTrainedModel):
-    """The base of models that read the ids of :class:`SymbolTokenizer`.
-
-    A subclass makes its vocabulary and its core, and says how a search begins.
-    """
+    """The base of models that read the ids of :class:`SymbolTokenizer`; a subclass says how a search
+    begins."""
 
     config_class = SymbolInvariantConfig
     accepts_loss_kwargs = False
@@ -88,7 +86,8 @@ class SymbolInvariantModel(Generates, PreTrainedModel):
         names = task.get("fresh_names") or (config.cfg or {}).get("model", {}).get("fresh_names")
         with torch.device("cpu"):  # tables of the vocabulary are no weights, which come later
             self._dictionary = _Names()
-            vocabulary = self._vocabulary(options, names)
+            arity = ARITY if has_source(options) else {}
+            vocabulary = make_vocabulary(options, self._dictionary, arity, names)
             saved = {
                 "base_tokens": text_buffer("\n".join(config.tokens or ()) or "\n"),
                 "symbols": text_buffer(config.symbols),
@@ -99,7 +98,10 @@ class SymbolInvariantModel(Generates, PreTrainedModel):
                 if getattr(config, name) is not None:
                     saved[name] = text_buffer(getattr(config, name))
             vocabulary.load_state_dict(saved)
-            self.core = self._core(options, vocabulary, task.get("seed", 1))
+            if has_source(options):
+                self.core = SymbolInvariantTransformer(options, vocabulary, task.get("seed", 1))
+            else:
+                self.core = SymbolInvariantLanguageModel(options, vocabulary)
         self._spelling = Spelling(config.tokens or (), vocabulary.num_sorts)
         self.post_init()
         self._keep_in_fp32_modules_strict = {"output_scale"}  # 4.57 looks for parameters before
@@ -162,28 +164,20 @@ class SymbolInvariantModel(Generates, PreTrainedModel):
                 self._dictionary.spelled.clear()
 
     def _read(
-        self,
-        ids: Tensor,
-        mask: Optional[Tensor] = None,
-        longest: Optional[int] = None,
-        limited: bool = True,
+        self, ids: Tensor, mask: Optional[Tensor] = None, longest: float = math.inf
     ) -> Tensor:
-        """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right; by default those
-        of sources."""
+        """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right."""
         if not isinstance(ids, Tensor) or ids.dim() != 2 or not len(ids) or ids.is_floating_point():
             raise ValueError("ids are a tensor (B, L) of whole numbers, of one sentence or more")
         if mask is not None and mask.shape != ids.shape:
             raise ValueError("attention_mask needs the shape of input_ids")
-        longest = longest or self.core.reader.cfg.max_positions
         rows = []
         for number, row in enumerate(ids.tolist()):
             kept = row if mask is None else [i for i, m in zip(row, mask[number].tolist()) if m]
             words = self._spelling.read([i for i in kept if i not in (BOS, PAD)])
-            self._dictionary.spelled.update(
-                (word, sort) for word, sort in words if sort is not None
-            )
+            self._dictionary.spelled.update(one for one in words if one[1] is not None)
             rows.append([self._dictionary.index(word) for word, _ in words])
-            if limited and len(rows[-1]) > longest:
+            if len(rows[-1]) > longest:
                 raise ValueError(f"a sentence has {len(rows[-1])} tokens, more than {longest}")
         return padded(rows)
 
@@ -194,12 +188,6 @@ class SymbolInvariantModel(Generates, PreTrainedModel):
 
 class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
     """:class:`SymbolInvariantTransformer` over the ids of :class:`SymbolTokenizer`."""
-
-    def _vocabulary(self, options: Any, names: Optional[str]) -> Any:
-        return make_vocabulary(options, self._dictionary, ARITY, names)
-
-    def _core(self, options: Any, vocabulary: Any, seed: int) -> nn.Module:
-        return SymbolInvariantTransformer(options, vocabulary, seed)
 
     def forward(
         self,
@@ -229,7 +217,8 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
         if labels is None and decoder_input_ids is None:
             raise ValueError("the model needs labels or decoder_input_ids")
         with self._names():
-            source = self.core.encode(self._read(input_ids, attention_mask))
+            longest = self.core.reader.cfg.max_positions
+            source = self.core.encode(self._read(input_ids, attention_mask, longest))
             names, ids = source.slots.names, decoder_input_ids
             if labels is not None:
                 ids = labels = labels.masked_fill(labels.eq(IGNORED), PAD)
@@ -256,7 +245,7 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
         self, ids: Tensor, mask: Optional[Tensor], beginning: Optional[Tensor]
     ) -> Tuple[Tensor, Optional[Tensor], List[Tuple[List[int], int]]]:
         """Sources, how answers begin, and before each answer ids and tokens of it to be left out."""
-        sources, prefix = self._read(ids, mask, limited=False), None
+        sources, prefix = self._read(ids, mask), None
         if beginning is not None and beginning.size(1) > 1:
             prefix = self._targets(beginning[:, 1:], len(sources))
         return sources, prefix, [([EOS], 0)] * len(sources)
@@ -275,12 +264,6 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
     _lacks = {"decoder_input_ids", "min_new_tokens", "min_length"}
     _lacks |= {"constrained", "verify", "verify_beams"}
     _search = PromptSearch
-
-    def _vocabulary(self, options: LanguageModelConfig, names: Optional[str]) -> Any:
-        return make_vocabulary(options, self._dictionary, fresh_names=names)
-
-    def _core(self, options: LanguageModelConfig, vocabulary: Any, seed: int) -> nn.Module:
-        return SymbolInvariantLanguageModel(options, vocabulary)
 
     def forward(
         self,
@@ -343,6 +326,5 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
     def _texts(self, ids: Tensor, mask: Optional[Tensor]) -> Tensor:
         """(B, T) dictionary indices of texts, without a first ``<s>`` or ``</s>``, padded on the
         right."""
-        read = self._read(ids, mask, limited=False)
-        rows = [[index for index in row if index != PAD] for row in read.tolist()]
+        rows = [[index for index in row if index != PAD] for row in self._read(ids, mask).tolist()]
         return padded([row[1:] if row[:1] == [EOS] else row for row in rows])
