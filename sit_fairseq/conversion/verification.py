@@ -195,9 +195,8 @@ class SlotSpaceTransformer(nn.Module):
         for layer in self.model.encoder.layers:
             # The fast path of fairseq 0.12.2 ends with an error under newer torch.
             layer.can_use_fastpath = False
-        tokens = [vocabulary.dictionary[index] for index in vocabulary.index_of_row.tolist()]
         source, target = (  # of each canonical id, <unk> where a dictionary lacks the token
-            torch.tensor([side.index(token) for token in (*tokens, actual)], device="cpu")
+            torch.tensor([side.index(t) for t in (*vocabulary.row_tokens, actual)], device="cpu")
             for side in (dictionaries.source, dictionaries.target)
         )
         self.register_buffer("source_indices", source)

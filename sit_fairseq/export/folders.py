@@ -14,32 +14,20 @@ from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 
 
 def export(model: Model, folder: Place) -> str:
-    """Writes ``model.pt``, and the dictionaries that fairseq's commands ask for, into a folder.
-
-    Returns:
-        The name of the new checkpoint.
-
-    Raises:
-        UserError: the model is an ensemble, or the folder cannot be written.
-    """
+    """Writes ``model.pt``, and the dictionaries that fairseq's commands ask for, into a folder. Returns
+    the name of the checkpoint; a UserError for an ensemble, or if the folder cannot be written."""
     return write_folder(folder, model.checkpoint(half=True))
 
 
 def write_folder(
     folder: Place, state: Dict[str, Any], texts: Optional[Dict[str, str]] = None
 ) -> str:
-    """Writes a small checkpoint into a folder, with texts by the names of their files.
-
-    Without texts it is a file of fairseq's, else one of weights alone, whose names begin with
-    ``core.`` if there is code among the texts.
-
-    Returns:
-        The name of the checkpoint.
-    """
+    """Writes a small checkpoint into a folder, with texts by the names of their files. Without texts it
+    is a file of fairseq's, else one of weights alone, whose names begin with ``core.`` if there is code
+    among the texts. Returns its name."""
     task, (tokens, _) = state["cfg"]["task"], saved_vocabulary(state["model"])
-    sides = (
-        [""] if is_text(state["cfg"]) else [f".{task[s]}" for s in ("source_lang", "target_lang")]
-    )
+    sides = [f".{task[f'{side}_lang']}" for side in ("source", "target")]
+    sides = [""] if is_text(state["cfg"]) else sides
     dictionary = "".join(f"{token} 1\n" for token in tokens)
     files = {**(texts or {}), **{f"dict{side}.txt": dictionary for side in sides}}
     name = "model.pt" if texts is None else WEIGHTS

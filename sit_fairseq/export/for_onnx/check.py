@@ -80,21 +80,9 @@ def _sentence(rng: random.Random, symbols: Sequence[str], others: Sequence[str],
 
 @torch.no_grad()
 def compare(core: nn.Module, folder: str, description: Dict[str, Any]) -> str:
-    """Compares the files in a folder with a model, sentence by sentence.
-
-    Afterwards the symbols of the model have other names.
-
-    Args:
-        core: the model, on the CPU, in float32 and evaluation mode.
-        folder: of the files.
-        description: the content of ``vocabulary.json``.
-
-    Returns:
-        How far they agree, in words.
-
-    Raises:
-        UserError: a log-probability differs.
-    """
+    """Compares the files in a folder with a model, on the CPU, in float32 and evaluation mode, whose
+    symbols have other names afterwards. Returns how far they agree, in words; a UserError if a
+    log-probability differs. ``description`` is the content of ``vocabulary.json``."""
     networks, vocabulary = _Networks(folder, description), core.vocabulary
     dictionary, rng, draw = vocabulary.dictionary, torch.Generator(), random.Random(1)
     known = vocabulary.row_tokens[dictionary.nspecial :]
@@ -102,9 +90,8 @@ def compare(core: nn.Module, folder: str, description: Dict[str, Any]) -> str:
     if not vocabulary.one_stream:
         # Names that no model has for base tokens, of all sorts in turn.
         sorts = dictionary.sorts
-        heads = [f"{sort}=" if sort else "" for sort in sorts]
-        pattern = "\n".join(rf"{head}symbol_of_{n}_\d+" for n, head in enumerate(heads))
-        dictionary.set_pattern(pattern)
+        patterns = (rf"{sort}=symbol_of_{n}_\d+".lstrip("=") for n, sort in enumerate(sorts))
+        dictionary.set_pattern("\n".join(patterns))
         names = [f"symbol_of_{number % len(sorts)}_{number}" for number in range(SYMBOLS)]
     tree = description["tree"] or {"arity": {}, "depth": 0}
     others = [token for token in known if token not in tree["arity"] and token not in names]

@@ -33,11 +33,7 @@ _OPSET = 18
 
 
 def check_exportable(model: Model) -> None:
-    """Refuses what has no counterpart in the files.
-
-    Raises:
-        UserError: naming the option.
-    """
+    """Refuses what has no counterpart in the files, by a UserError that names the option."""
     model.checkpoint()  # refuses an ensemble
     core = model.core
     if isinstance(core, SymbolInvariantLanguageModel):
@@ -70,7 +66,6 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
     """
     vocabulary, encoder, decoder = model.vocabulary, model.encoder, model.decoder
     dictionary = vocabulary.dictionary
-    tokens = [dictionary[index] for index in vocabulary.index_of_row.tolist()]
     tree = None
     if isinstance(encoder.embed_positions, TreePositions):
         tree = {"arity": vocabulary.operators, "depth": encoder.embed_positions.depth}
@@ -78,7 +73,7 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
     caches = {"DP": [layers, 2, 0, "S", channels], "DA": [layers, 2, 0, channels]}
     return {
         "format": 2 if vocabulary.num_sorts > 1 and not vocabulary.one_stream else 1,
-        "tokens": tokens,
+        "tokens": vocabulary.row_tokens,
         "symbols": dictionary.pattern,
         "symbol_embedding": "fixed" if vocabulary.one_stream else "streams",
         "specials": {"pad": dictionary.pad(), "eos": dictionary.eos(), "unk": dictionary.unk()},
@@ -92,10 +87,8 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
 
 
 def export(model: Model, folder: Place) -> str:
-    """Writes ``encoder.onnx``, ``decoder.onnx`` and ``vocabulary.json`` into a folder.
-
-    Returns:
-        How far the files agree with the model, in words.
+    """Writes ``encoder.onnx``, ``decoder.onnx`` and ``vocabulary.json`` into a folder, and returns how
+    far they agree with the model, in words.
 
     Raises:
         UserError: the model cannot be exported, or the files compute something else; then nothing is

@@ -32,9 +32,7 @@ class OneSentence(Streams):
     """The streams of one sentence, repeated and averaged by torch's own operators."""
 
     @classmethod
-    def of(
-        cls, slots: Tensor, hypotheses: int = 1, sorts: Optional[Tensor] = None
-    ) -> "OneSentence":
+    def of(cls, slots: Tensor, hypotheses: int, sorts: Optional[Tensor]) -> "OneSentence":
         """The layout of (S,) slots and their (S,) sorts."""
         return cls(
             num_slots=(slots >= 0).sum().view(1),
@@ -76,14 +74,6 @@ class _Entries:
     stored: Tensor  # (K, L, 2, P, S, C)
     new: List[Tensor] = field(default_factory=list)  # (K, 2, S, C) of this step, by layer
 
-    def _append(self, new: KeysValues) -> None:
-        """Adds the entries of this step of the next layer, (S*K, H, 1, D) or (K, H, 1, D)."""
-        new = [part.flatten(1) for part in new]
-        if self.stored.dim() == 6:
-            rows = (self.streams.slot.size(0), self.streams.hypotheses)
-            new = [part.unflatten(0, rows).transpose(0, 1) for part in new]
-        self.new.append(torch.stack(new, dim=1))
-
     def all(self) -> Tensor:
         """The stored entries, with those of this step after them."""
         return torch.cat((self.stored, torch.stack(self.new, dim=1).unsqueeze(3)), dim=3)
@@ -91,9 +81,14 @@ class _Entries:
     def __call__(
         self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
     ) -> Tensor:
-        """Attends from (S*K, H, 1, D) queries, with a result of that shape."""
+        """Attends from (S*K, H, 1, D) queries, with a result of that shape, also to new entries of
+        this step, (S*K, H, 1, D) or (K, H, 1, D)."""
+        rows = (self.streams.slot.size(0), self.streams.hypotheses)
         if new is not None:
-            self._append(new)
+            new = [part.flatten(1) for part in new]
+            if self.stored.dim() == 6:
+                new = [part.unflatten(0, rows).transpose(0, 1) for part in new]
+            self.new.append(torch.stack(new, dim=1))
         entries = self.stored[:, layer]
         if self.new:
             entries = torch.cat((entries, self.new[layer].unsqueeze(2)), dim=2)
@@ -101,7 +96,6 @@ class _Entries:
             entries = entries.unsqueeze(3)
         entries = entries.unflatten(4, (self.num_heads, -1))  # K x 2 x P x S x H x D
         keys, values = (entries[:, half].permute(0, 2, 3, 1, 4) for half in (0, 1))
-        rows = (self.streams.slot.size(0), self.streams.hypotheses)
         queries = queries.unflatten(0, rows).transpose(0, 1)
         scores = (queries * queries.size(4) ** -0.5) @ keys.transpose(3, 4)
         attended = scores.softmax(4) @ values  # K x S x H x 1 x D
@@ -146,19 +140,16 @@ class SentenceEncoder(nn.Module):
         tree: Optional[Tensor] = None,
         sorts: Optional[Tensor] = None,
     ) -> Tuple[Tensor, ...]:
-        """Encodes a sentence.
+        """The keys and values of each cross-attention of the pattern, (L, 2, T, S, C) to streams (CP)
+        and (L, 2, T, C) to their aggregated view (CA).
 
         Args:
             tokens: (T,) canonical ids with ``</s>``.
             slots: (S,) 0 .. S - 1, or -1 alone for a sentence without symbols.
             tree: (T, depth) paths of :func:`tree_paths` for positions in trees, -1 beyond the root.
             sorts: (S,) the sort of each slot, of a model with several.
-
-        Returns:
-            For each cross-attention of the pattern its keys and values, (L, 2, T, S, C) to streams
-            (CP) and (L, 2, T, C) to their aggregated view (CA).
         """
-        decoder, streams = self.model.decoder, OneSentence.of(slots, sorts=sorts)
+        decoder, streams = self.model.decoder, OneSentence.of(slots, 1, sorts)
         canonical = tokens.unsqueeze(0)
         layout = AllPlaces(canonical, self.model.vocabulary.num_base, streams)
         position = torch.arange(canonical.size(1)).unsqueeze(0)
@@ -192,19 +183,15 @@ class SentenceDecoder(nn.Module):
         caches: Sequence[Tensor],
         sorts: Optional[Tensor] = None,
     ) -> Tuple[Tensor, ...]:
-        """Computes what may come next.
+        """(K, V + S) log-probabilities of the canonical ids, then the caches with P + 1 entries.
 
         Args:
             tokens: (K,) the last canonical id of each hypothesis; ``</s>`` at the first step.
-            slots: (S,) as for the encoder.
+            slots, sorts: (S,) as for the encoder.
             position: () the number of the step, from 0.
             memories: of the encoder.
             caches: (K, L, 2, P, S, C) for DP, then (K, L, 2, P, C) for DA, as the pattern has them;
                 P is 0 at the first step.
-            sorts: (S,) as for the encoder.
-
-        Returns:
-            (K, V + S) log-probabilities of the canonical ids, then the caches with P + 1 entries.
         """
         decoder, pattern = self.model.decoder, self.model.decoder.cfg.pattern
         streams = OneSentence.of(slots, tokens.size(0), sorts)
@@ -226,12 +213,7 @@ class SentenceDecoder(nn.Module):
 
 
 def _kernel(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    *,
-    mask: Optional[Tensor] = None,
-    causal: bool = False,
+    queries: Tensor, keys: Tensor, values: Tensor, *, mask: Optional[Tensor] = None, causal=False
 ) -> Tensor:
     """Attends by torch's operator, whatever the lengths."""
     return F.scaled_dot_product_attention(queries, keys, values, mask, is_causal=causal)

@@ -24,8 +24,6 @@ def export(model: Model, folder: Place, beside: Place = "", code: bool = True) -
     """Writes a folder to upload: weights as safetensors, options as JSON, dictionaries and a card.
 
     Args:
-        model: what is exported.
-        folder: where to.
         beside: a folder whose ``README.md`` becomes the card, unless ``folder`` has one, and whose
             pieces of ``spm.model`` become those of the tokenizer.
         code: whether it gets a tokenizer and the code of the model. Then ``AutoTokenizer`` of
@@ -33,10 +31,8 @@ def export(model: Model, folder: Place, beside: Place = "", code: bool = True) -
             language model.
 
     Returns:
-        The name of the file of weights.
-
-    Raises:
-        UserError: the model is an ensemble, or a file cannot be read or written.
+        The name of the file of weights; a UserError for an ensemble, or a file that cannot be read or
+        written.
     """
     state = model.checkpoint(half=True)
     cfg, (tokens, pattern) = state["cfg"], saved_vocabulary(state["model"])

@@ -197,7 +197,7 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
         labels: Optional[Tensor] = None,
         **others: Any,
     ) -> Seq2SeqLMOutput:
-        """Teacher forcing.
+        """Teacher forcing; a ValueError if ids spell no sentences, or another option is given.
 
         Args:
             input_ids: (B, L) sources with ``</s>``, padded on either side.
@@ -209,9 +209,6 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
             ``logits``, (B, L', vocab_size) log-probabilities of the id after each one, see
             :func:`over_ids`; with labels ``loss``, the mean cross-entropy of an id. A fresh symbol
             is called as in the target.
-
-        Raises:
-            ValueError: ids spell no sentences, or another option of transformers is given.
         """
         self._refuse(others)
         if labels is None and decoder_input_ids is None:
@@ -272,7 +269,7 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
         labels: Optional[Tensor] = None,
         **others: Any,
     ) -> CausalLMOutput:
-        """Teacher forcing.
+        """Teacher forcing; a ValueError if ids spell no texts, or another option is given.
 
         Args:
             input_ids: (B, L) texts, padded on either side, with or without a first ``<s>``.
@@ -283,9 +280,6 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
             ``logits``, (B, L, vocab_size) log-probabilities of the id after each one, see
             :func:`over_ids`; with labels ``loss``, the mean cross-entropy of an id after the first.
             A new symbol is called as in the text.
-
-        Raises:
-            ValueError: ids spell no texts, or another option of transformers is given.
         """
         self._refuse(others)
         if labels is not None and labels.shape != input_ids.shape:

@@ -48,11 +48,7 @@ class Spelling:
         return [start + first, *(self.further + other for other in others)]
 
     def read(self, ids: Sequence[int]) -> List[Tuple[str, Optional[int]]]:
-        """The tokens that ids spell, each with its sort.
-
-        Raises:
-            ValueError: they spell none.
-        """
+        """The tokens that ids spell, each with its sort; a ValueError if they spell none."""
         found: List[Tuple[Any, Optional[int]]] = []
         for number in ids:
             sort, byte = divmod(number - len(self.tokens), 256)
@@ -80,16 +76,12 @@ class Spelling:
 def over_ids(
     log_probs: Tensor, paths: List[Path], ids: Sequence[Optional[int]], spelling: Spelling
 ) -> Tensor:
-    """Says how probable each id is after the ids before it.
+    """(L, N) log-probabilities of the id after each one; after padding those of the id before it.
 
     Args:
         log_probs: (T, V) of the token after each one.
         paths: how each of the V is spelled.
         ids: those of the T tokens, with or without that of the first ``</s>``; None for padding.
-        spelling: the ids.
-
-    Returns:
-        (L, N) log-probabilities of the next id; after padding those of the id before it.
     """
     possible = log_probs.gt(-math.inf).tolist()
     log_probs = log_probs.clamp(min=_NEVER)

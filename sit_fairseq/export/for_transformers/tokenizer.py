@@ -61,12 +61,8 @@ class SymbolTokenizer(PreTrainedTokenizer):
         return dict(self._vocabulary)
 
     def tokenize(self, text: str, **options: Any) -> List[str]:
-        """The names of a sentence's ids.
-
-        Raises:
-            ValueError: a token is no symbol and none that the model knows, or an option is given,
-                of which there is none.
-        """
+        """The names of a sentence's ids; a ValueError if a token is no symbol and none that the model
+        knows, or an option is given, of which there is none."""
         for name, value in options.items():
             if value:
                 raise ValueError(f"the tokenizer has no {name}")
@@ -122,10 +118,8 @@ _SPACE = "\u2581"  # in the place of spaces
 
 
 def split(text: str, pieces: Dict[str, Optional[float]]) -> List[str]:
-    """Splits plain text as SentencePiece does by a BPE model.
-
-    ``pieces`` have a score if they are merged of others, and None if they are kept whole.
-    """
+    """Splits plain text as SentencePiece does by a BPE model. ``pieces`` have a score if they are
+    merged of others, and None if they are kept whole."""
     text = _SPACE + _SPACE.join(unicodedata.normalize("NFKC", text).split())
     kept = sorted((piece for piece, score in pieces.items() if score is None), key=len)
     parts = re.findall("|".join([*map(re.escape, reversed(kept)), "."]), text)
