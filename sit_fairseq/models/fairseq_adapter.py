@@ -184,35 +184,37 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
         return self.encoder.cfg.max_positions, self.decoder.cfg.max_positions
 
 
-def _architecture(name: str, *sizes: int, **defaults: Any) -> None:
+def architecture(
+    name: str, *sizes: int, model: str = MODEL, side: str = "encoder", **defaults: Any
+) -> None:
     """Registers an architecture: other defaults for the options not given by the user; ``sizes`` are
-    the encoder's channels, hidden channels, layers and heads.
+    the channels, hidden channels, layers and heads of a side.
 
     fairseq applies these on its argparse commands only; hydra configurations name the values themselves.
     """
     options = ("embed_dim", "ffn_embed_dim", "layers", "attention_heads")
-    defaults.update((f"encoder_{option}", size) for option, size in zip(options, sizes))
+    defaults.update((f"{side}_{option}", size) for option, size in zip(options, sizes))
 
     def set_defaults(cfg: Any) -> None:
         for option, value in defaults.items():
             if getattr(cfg, option, None) is None:
                 setattr(cfg, option, value)
 
-    register_model_architecture(MODEL, f"{MODEL}_{name}")(set_defaults)
+    register_model_architecture(model, f"{model}_{name}")(set_defaults)
 
 
 # Table "Hyperparameter choices", rows of the proposed method; layer norms as in the published code.
 _PAPER = dict(layer_norm_eps=1e-6)
-_architecture("prop", **_PAPER)
-_architecture("ltl", 64, 1024, 8, 4, **_PAPER, stream_attention="EP-DP-EA-CP")
-_architecture("copy", 128, 128, 6, 8, **_PAPER, encoder_positions="rope")
+architecture("prop", **_PAPER)
+architecture("ltl", 64, 1024, 8, 4, **_PAPER, stream_attention="EP-DP-EA-CP")
+architecture("copy", 128, 128, 6, 8, **_PAPER, encoder_positions="rope")
 # The same table, rows of the baselines, scaled as in the commands published with them
 # (Isik et al. 2025). Another baseline is chosen by --symbol-embedding.
 _BASELINE = dict(**_PAPER, symbol_embedding="fixed", stream_attention="EP-DP-CP")
 _BASELINE.update(scale_cosine_embedding=True)
-_architecture("prop_baseline", 132, 512, 6, 6, **_BASELINE)
+architecture("prop_baseline", 132, 512, 6, 6, **_BASELINE)
 # The code's channels were published for this task only.
-_architecture("ltl_baseline", 128, 1024, 8, 8, **_BASELINE, symbol_code_dim=5)
-_architecture("copy_baseline", 128, 128, 6, 8, **_BASELINE, encoder_positions="rope")
+architecture("ltl_baseline", 128, 1024, 8, 8, **_BASELINE, symbol_code_dim=5)
+architecture("copy_baseline", 128, 128, 6, 8, **_BASELINE, encoder_positions="rope")
 # Small enough to learn on two CPU cores in minutes.
-_architecture("tiny", 64, 256, 2, 4)
+architecture("tiny", 64, 256, 2, 4)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Dict, Optional, Tuple
 
 from fairseq.dataclass import FairseqDataclass
-from fairseq.models import BaseFairseqModel, register_model, register_model_architecture
+from fairseq.models import BaseFairseqModel, register_model
 from omegaconf import II
 from torch import Tensor
 
 from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import LanguageModelConfig, check
-from sit_fairseq.models.fairseq_adapter import FairseqParts
+from sit_fairseq.models.fairseq_adapter import FairseqParts, architecture
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.loading import TEXT_KIND
 from sit_fairseq.tasks.symbol_language_modeling import SymbolLanguageModelingTask
@@ -66,10 +66,5 @@ class SymbolInvariantTransformerLanguageModel(
         return self.decoder.cfg.max_positions
 
 
-@register_model_architecture(TEXT_KIND, f"{TEXT_KIND}_tiny")
-def _tiny(cfg: Any) -> None:
-    """Small enough to learn on two CPU cores in minutes."""
-    sizes = dict(embed_dim=64, ffn_embed_dim=256, layers=2, attention_heads=4)
-    for option, value in sizes.items():
-        if getattr(cfg, f"decoder_{option}", None) is None:
-            setattr(cfg, f"decoder_{option}", value)
+# Small enough to learn on two CPU cores in minutes.
+architecture("tiny", 64, 256, 2, 4, model=TEXT_KIND, side="decoder")

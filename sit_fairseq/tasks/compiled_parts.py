@@ -184,10 +184,7 @@ def _reset(self, one_init: bool = False) -> None:
 
 
 def _add(self, ref: torch.Tensor, pred: torch.Tensor) -> None:
-    """Counts the matches of (m,) int32 tokens with a reference, whose unknown words match none."""
-    for name, tokens in (("ref", ref), ("pred", pred)):
-        if not isinstance(tokens, torch.IntTensor):
-            raise TypeError(f"{name} must be a torch.IntTensor (got {type(tokens)})")
+    """Counts the matches of (m,) tokens with a reference, whose unknown words match none."""
     reference = [-999 if word == self.unk else word for word in _trimmed(ref, self.pad, self.eos)]
     answer = _trimmed(pred, self.pad, self.eos)
     self.stat.reflen += len(reference)

@@ -96,9 +96,8 @@ def patch_command() -> None:
             if not isinstance(command.make_batches, partial):
                 _Service(command)
         elif file.endswith("fairseq_cli/eval_lm.py"):
-            if not isinstance(
-                command.SequenceScorer, partial
-            ):  # it compares names with canonical ids
+            # It compares names with canonical ids.
+            if not isinstance(command.SequenceScorer, partial):
                 command.SequenceScorer = partial(TextScorer, command.SequenceScorer)
 
 
@@ -230,9 +229,9 @@ def _print(text: str, **options: Any) -> None:
     """Prints a line of a command and, below a sentence, its ``V-`` line. A sentence without an answer
     has an ``E-`` line in the place of its hypotheses."""
     run, line = current_run(), _LINE.match(text)
+    if run is not None and line is None:  # fairseq's own closing line
+        run.end()
     if run is None or line is None:
-        if run is not None:  # fairseq's own closing line
-            run.end()
         print(text, **options)
         return
     kind, number = line[1], int(line[2])

@@ -146,12 +146,10 @@ def _is_callers(section: str, kind: Any) -> bool:
 def _kept(section: str, name: str, options: Dict[str, Any]) -> Any:
     """The options that are kept of the model, the task or the criterion."""
     if _kind(section, name) == "transformer":
-        kept = _of_transformer(options)
+        kept = {**_of_transformer(options), "_name": name}
         # Kept apart by fairseq's old models, and of its hydra models in sections.
-        old = not any(isinstance(value, dict) for value in kept.values())
-        return (
-            Namespace(**{**kept, "_name": name, "arch": name}) if old else {**kept, "_name": name}
-        )
+        hydra = any(isinstance(value, dict) for value in kept.values())
+        return kept if hydra else Namespace(**{**kept, "arch": name})
     dataclass = _REGISTERED[section][1][_kind(section, name)]
     names = {field.name for field in fields(dataclass)} - {"_name"}
     if section == "task":
@@ -184,27 +182,24 @@ def _of_transformer(options: Dict[str, Any]) -> Dict[str, Any]:
         own = re.sub("^(encoder|decoder|quant_noise)_", "", str(option))
         if isinstance(value, dict):
             kept[option] = _of_transformer(value)
-        elif isinstance(value, str) and own in _OF_TRANSFORMERS:
-            if own not in _TEXTS:
-                raise ValueError(f"is damaged: the option {option} of its model is {value[:80]!r}")
-            _check(option, value)
+            continue
+        text = isinstance(value, str) and own in _OF_TRANSFORMERS
+        if text and own not in _TEXTS:
+            raise ValueError(f"is damaged: the option {option} of its model is {value[:80]!r}")
+        number = isinstance(value, (int, float)) and own not in _TEXTS  # 0 names an open file
+        listed = isinstance(value, (list, tuple)) and own == "adaptive_softmax_cutoff"
+        if text or number or listed:
+            _check(option, str(value) if listed else value)
             if own != "embed_path":
                 kept[option] = value
-        elif isinstance(value, (int, float)) and own not in _TEXTS:  # 0 names an open file
-            _check(option, value)
-            kept[option] = value
-        elif own == "adaptive_softmax_cutoff" and isinstance(value, (list, tuple)):
-            _check(option, str(value))
-            kept[option] = value
     return kept
 
 
 def _check(option: str, value: Any) -> None:
     """Refuses the value of an option that would run, or take too much memory."""
-    own = re.sub("^(encoder|decoder)_", "", option)
     if isinstance(value, str):
-        allowed = _TEXTS.get(own)
-        if allowed is not None and re.fullmatch(allowed, value) is None:
+        allowed = _TEXTS.get(re.sub("^(encoder|decoder)_", "", option), "(?s:.*)")
+        if re.fullmatch(allowed, value) is None:
             raise ValueError(
                 f"has {value[:80]!r}, which fairseq would run or make the name of a file, as the "
                 f"option {option}"

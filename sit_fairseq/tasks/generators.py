@@ -1,7 +1,7 @@
 """The searches as fairseq calls them, to generate answers and to score given ones."""
 
 import math
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional
 
 import torch
 from fairseq.search import BeamSearch as FairseqBeamSearch
@@ -123,9 +123,14 @@ class VerifiedGenerator(VerifiedSearch):
         # As they were typed, where the command says so.
         sources = sample.get("lines") or list(map(text, sample["net_input"]["src_tokens"]))
         problems = self.judges.judge.problems(sources, symbols=pattern)
+
+        def find(width: int, places: List[int]) -> List[Hypotheses]:
+            inputs = {n: sample["net_input"][n][places] for n in ("src_tokens", "src_lengths")}
+            return self._generators[width].generate(models, {"net_input": inputs})
+
         found = self.search(
             problems,
-            lambda width, places: self._generators[width].generate(models, _part(sample, places)),
+            find,
             lambda hypothesis: None if "reason" in hypothesis else text(hypothesis["tokens"]),
         )
         for nbest, verdict, beam in found:
@@ -142,17 +147,6 @@ class VerifiedGenerator(VerifiedSearch):
             f"{self.total - verified} not verified; judged {self.judges.number} answers in "
             f"{self.judges.seconds:.2f} s{unread * bool(self.unreadable)}"
         )
-
-
-def _part(sample: Dict[str, Any], places: Sequence[int]) -> Dict[str, Any]:
-    """A batch of some sentences of a batch."""
-    tokens = sample["net_input"]["src_tokens"]
-    if len(places) == tokens.size(0):
-        return sample
-    index = torch.tensor(places, device=tokens.device)
-    inputs = ("src_tokens", "src_lengths")
-    net_input = {name: sample["net_input"][name].index_select(0, index) for name in inputs}
-    return {"net_input": net_input}
 
 
 class StreamSequenceScorer(SequenceScorer):

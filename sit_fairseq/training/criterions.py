@@ -3,7 +3,7 @@ learns from accepted and refused answers of the model's own beam."""
 
 import weakref
 from argparse import Namespace
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Dict, List, Tuple
 
@@ -24,18 +24,17 @@ from sit_fairseq.judging.judge import refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.adacos_scale import MAX_SCALE
+from sit_fairseq.models.config import option
 
 
 @dataclass
 class AdaCosCriterionConfig(CrossEntropyCriterionConfig):
     """Options of the criterion, beside those of fairseq's ``cross_entropy``."""
 
-    min_scale: float = field(
-        default=1.0,
-        metadata={
-            "help": "least scale of the cosines, which adapts to training; 10 learns much more "
-            "with few classes, where the published scale is 2 to 3"
-        },
+    min_scale: float = option(
+        1.0,
+        "least scale of the cosines, which adapts to training; 10 learns much more with few classes, "
+        "where the published scale is 2 to 3",
     )
 
 
@@ -44,11 +43,9 @@ class AdaCosCriterion(CrossEntropyCriterion):
     """AdaCos (Zhang et al. 2019) with target positions as batch dimension (section 3.3).
 
     The loss is the cross-entropy of the model's output; the scale of the cosines, a buffer of the
-    model (:class:`AdaCosScale`), follows the batch statistics. This criterion feeds it in training,
-    and the task lets it take effect after each optimiser step.
-
-    With some 14 classes the published rule settles at a scale of 2 to 3, where even perfect cosines
-    leave a right answer a probability of about 0.8. Hence ``min_scale``.
+    model (:class:`AdaCosScale`), follows the batch statistics. The task lets it take effect after each
+    optimiser step. With some 14 classes the published rule settles at a scale of 2 to 3, where even perfect
+    cosines leave a right answer a probability of about 0.8. Hence ``min_scale``.
     """
 
     def __init__(self, task, sentence_avg: bool, min_scale: float = 1.0) -> None:
@@ -134,16 +131,12 @@ def expected_risk(log_probs: Tensor, refused: Tensor) -> Tensor:
 class MinimumRiskCriterionConfig(AdaCosCriterionConfig):
     """Options of the criterion, beside those of ``adacos``."""
 
-    risk_semantics: str = field(
-        default="",
-        metadata={"help": "the judge of answers: a domain or MODULE:OBJECT (default: --domain)"},
+    risk_semantics: str = option(
+        "", "the judge of answers: a domain or MODULE:OBJECT (default: --domain)"
     )
-    risk_beam: int = field(
-        default=5, metadata={"help": "the model's answers to each sentence, by beam search"}
-    )
-    risk_weight: float = field(
-        default=1.0,
-        metadata={"help": "weight of a sentence's risk beside the cross-entropy of a token"},
+    risk_beam: int = option(5, "the model's answers to each sentence, by beam search")
+    risk_weight: float = option(
+        1.0, "weight of a sentence's risk beside the cross-entropy of a token"
     )
 
 

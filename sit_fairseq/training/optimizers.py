@@ -1,7 +1,7 @@
 """fairseq's names for AdamW, which spares biases and norm gains from decay, and for Muon."""
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Dict, List, Optional
 
 import torch
@@ -11,6 +11,7 @@ from omegaconf import II
 from torch import nn
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.config import option
 from sit_fairseq.training.muon import MuonAndAdamW, groups_by_decay
 
 
@@ -18,15 +19,11 @@ from sit_fairseq.training.muon import MuonAndAdamW, groups_by_decay
 class AdamWConfig(FairseqDataclass):
     """Options of ``adamw`` and ``muon``; the defaults are the paper's but for its decay."""
 
-    adam_betas: Any = field(
-        default="(0.9, 0.95)",
-        metadata={"help": "decay of AdamW's averages of gradients and of their squares"},
+    adam_betas: Any = option(
+        "(0.9, 0.95)", "decay of AdamW's averages of gradients and of their squares"
     )
-    adam_eps: float = field(default=1e-8, metadata={"help": "AdamW's term for stability"})
-    weight_decay: float = field(
-        default=0.0,
-        metadata={"help": "decay of matrices; biases, norm gains and scales have none"},
-    )
+    adam_eps: float = option(1e-8, "AdamW's term for stability")
+    weight_decay: float = option(0.0, "decay of matrices; biases, norm gains and scales have none")
     lr: List[float] = II("optimization.lr")
 
 

@@ -3,7 +3,7 @@
 import itertools
 import os
 import random
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, List, Sequence
 
 import numpy
 import onnxruntime
@@ -21,44 +21,32 @@ TOLERANCE = 1e-3
 SENTENCES, LONGEST, SYMBOLS, HYPOTHESES, LONGEST_ANSWER = 40, 24, 8, 3, 30
 
 
-class _Networks:
-    """The files of a folder, asked as a program asks them."""
-
-    def __init__(self, folder: str, description: Dict[str, Any]) -> None:
-        self._description = description
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # more would only wait for each other
-        self._encoder, self._decoder = (
-            onnxruntime.InferenceSession(os.path.join(folder, f"{name}.onnx"), options)
-            for name in ("encoder", "decoder")
-        )
-
-    def log_probabilities(
-        self, source: EncodedSource, tree: Optional[numpy.ndarray], targets: Tensor
-    ) -> numpy.ndarray:
-        """(K, T, V + S) of the tokens after (K, T) canonical ids, for one sentence, step by step."""
-        said, count = self._description, 0
-        if said["symbol_embedding"] == "streams":
-            count = source.slots.names.size(1)
-        given = {"slots": numpy.array(list(range(count)) or [-1])}
-        if said["format"] == 2:
-            given["sorts"] = source.slots.sorts[0].numpy() if count else numpy.array([0])
-        read = {**given, "tokens": source.canonical[0].numpy()}
-        if said["tree"] is not None:
-            read["tree"] = tree
-        memories = self._encoder.run(None, read)
-        given.update((f"memory_{kind}", one) for kind, one in zip(said["cross"], memories))
-        size, found = len(given["slots"]), []
-        caches = [
-            numpy.zeros([len(targets), *(size if n == "S" else n for n in shape)], numpy.float32)
-            for shape in said["caches"].values()
-        ]
-        for step, tokens in enumerate(targets.T.numpy()):
-            given.update(tokens=tokens, position=numpy.array(step))
-            given.update((f"cache_{kind}", one) for kind, one in zip(said["caches"], caches))
-            log_probs, *caches = self._decoder.run(None, given)
-            found.append(log_probs)
-        return numpy.stack(found, 1)
+def _log_probabilities(
+    networks: List[Any], said: Dict, source: EncodedSource, tree: Any, targets: Tensor
+) -> numpy.ndarray:
+    """(K, T, V + S) of the tokens after (K, T) canonical ids, for one sentence, step by step, as a
+    program asks encoder and decoder that ``said`` describes."""
+    encoder, decoder = networks
+    count = source.slots.names.size(1) if said["symbol_embedding"] == "streams" else 0
+    given = {"slots": numpy.array(list(range(count)) or [-1])}
+    if said["format"] == 2:
+        given["sorts"] = source.slots.sorts[0].numpy() if count else numpy.array([0])
+    read = {**given, "tokens": source.canonical[0].numpy()}
+    if said["tree"] is not None:
+        read["tree"] = tree
+    memories = encoder.run(None, read)
+    given.update((f"memory_{kind}", one) for kind, one in zip(said["cross"], memories))
+    size, found = len(given["slots"]), []
+    caches = [
+        numpy.zeros([len(targets), *(size if n == "S" else n for n in shape)], numpy.float32)
+        for shape in said["caches"].values()
+    ]
+    for step, tokens in enumerate(targets.T.numpy()):
+        given.update(tokens=tokens, position=numpy.array(step))
+        given.update((f"cache_{kind}", one) for kind, one in zip(said["caches"], caches))
+        log_probs, *caches = decoder.run(None, given)
+        found.append(log_probs)
+    return numpy.stack(found, 1)
 
 
 def _sentence(rng: random.Random, symbols: Sequence[str], others: Sequence[str], said: Dict) -> str:
@@ -83,8 +71,12 @@ def compare(core: nn.Module, folder: str, description: Dict[str, Any]) -> str:
     """Compares the files in a folder with a model, on the CPU, in float32 and evaluation mode, whose
     symbols have other names afterwards. Returns how far they agree, in words; a UserError if a
     log-probability differs. ``description`` is the content of ``vocabulary.json``."""
-    networks, vocabulary = _Networks(folder, description), core.vocabulary
-    dictionary, rng, draw = vocabulary.dictionary, torch.Generator(), random.Random(1)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # more would only wait for each other
+    files = (os.path.join(folder, f"{name}.onnx") for name in ("encoder", "decoder"))
+    networks = [onnxruntime.InferenceSession(file, options) for file in files]
+    vocabulary, rng, draw = core.vocabulary, torch.Generator(), random.Random(1)
+    dictionary = vocabulary.dictionary
     known = vocabulary.row_tokens[dictionary.nspecial :]
     names = list(filter(dictionary.is_symbol, known))[:SYMBOLS]
     if not vocabulary.one_stream:
@@ -110,7 +102,8 @@ def compare(core: nn.Module, folder: str, description: Dict[str, Any]) -> str:
         targets[:, 0] = dictionary.eos()
         several = source.reorder(torch.zeros(HYPOTHESES, dtype=torch.long))
         expected = log_probabilities(core.decoder(targets, core.memory(several, keeps=False)))
-        expected, found = expected.numpy(), networks.log_probabilities(source, paths, targets)
+        expected = expected.numpy()
+        found = _log_probabilities(networks, description, source, paths, targets)
         # The files have a column for the one stream of a sentence without symbols, too.
         more = found.shape[2] - expected.shape[2]
         expected = numpy.pad(expected, ((0, 0), (0, 0), (0, more)), constant_values=-numpy.inf)

@@ -54,13 +54,8 @@ _VERIFY = """`verify=` (a function of a sentence and an answer) with `verify_bea
 
 
 def card(cfg: Dict[str, Any], pattern: str, folders: Sequence[Place], library: str) -> str:
-    """The card with what hubs read at its head.
-
-    Args:
-        cfg, pattern: options of the checkpoint, a table of them if there is no card.
-        folders: the first of them that has a card gives it; it may have such a head.
-        library: that loads the model, in the head of a card that has none.
-    """
+    """The card with what hubs read at its head, ``library`` among it: that of the first folder that has
+    one, or a table of the options ``cfg``."""
     paths = [os.path.join(folder, checkpoints.CARD) for folder in folders]
     path = next(filter(os.path.isfile, paths), None)
     if path is not None:

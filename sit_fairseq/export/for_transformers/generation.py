@@ -184,7 +184,7 @@ class Generates:
             width: self._search([self.core], replace(options, beam=width), strategy, **more)
             for width in widths
         }
-        with self._names():
+        with self._dictionary.names_of_one_call():
             sources, prefix, begun = self._begin(input_ids, attention_mask, decoder_input_ids)
 
             def find(width: int, places: List[int]) -> List[List[Hypothesis]]:

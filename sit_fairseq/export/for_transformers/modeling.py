@@ -4,10 +4,9 @@ the folder of a model.
 Shapes: B sentences or texts, T tokens, L ids; :class:`Spelling` defines the ids.
 """
 
-import contextlib
 import math
 from dataclasses import fields
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -71,6 +70,11 @@ class _Names(TokenTable):
     def sort(self, token: str) -> Optional[int]:
         """See :class:`TokenTable`."""
         return self.spelled[token] if token in self.spelled else super().sort(token)
+
+    def forget_after(self, size: int) -> None:
+        """See :class:`TokenTable`."""
+        super().forget_after(size)
+        self.spelled.clear()
 
 
 class SymbolInvariantModel(Generates, PreTrainedModel):
@@ -136,12 +140,9 @@ class SymbolInvariantModel(Generates, PreTrainedModel):
         """(B, T, V) logits of the tokens after (B, L) ids to (B, L, vocab_size) log-probabilities."""
         base, found = self.core.vocabulary.index_of_row.tolist(), []
         known = ids.gt(PAD) if mask is None else ids.gt(PAD) & mask.bool()
-        rows = zip(ids.tolist(), known.tolist())
-        for log_probs, names, row in zip(
-            log_probabilities(logits).cpu(), slots.every.tolist(), rows
-        ):
-            words = [self._dictionary[index] for index in (*base, *names)]
-            paths = [tuple(self._ids(word)) for word in words]
+        rows, log_probs = zip(ids.tolist(), known.tolist()), log_probabilities(logits).cpu()
+        for log_probs, names, row in zip(log_probs, slots.every.tolist(), rows):
+            paths = [tuple(self._ids(self._dictionary[index])) for index in (*base, *names)]
             read = [number if is_known else None for number, is_known in zip(*row)]
             found.append(over_ids(log_probs, paths, read, self._spelling))
         return torch.stack(found).to(logits.device)
@@ -153,15 +154,6 @@ class SymbolInvariantModel(Generates, PreTrainedModel):
         right = logits.gather(2, labels.clamp(min=0).unsqueeze(2)).squeeze(2)
         labels = labels.masked_fill(labels.eq(PAD) | right.eq(-math.inf), IGNORED)
         return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
-
-    @contextlib.contextmanager
-    def _names(self) -> Iterator[None]:
-        """The dictionary learns the names of one call, and forgets them at its end."""
-        with self._dictionary.names_of_one_call():
-            try:
-                yield
-            finally:
-                self._dictionary.spelled.clear()
 
     def _read(
         self, ids: Tensor, mask: Optional[Tensor] = None, longest: float = math.inf
@@ -213,7 +205,7 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
         self._refuse(others)
         if labels is None and decoder_input_ids is None:
             raise ValueError("the model needs labels or decoder_input_ids")
-        with self._names():
+        with self._dictionary.names_of_one_call():
             longest = self.core.reader.cfg.max_positions
             source = self.core.encode(self._read(input_ids, attention_mask, longest))
             names, ids = source.slots.names, decoder_input_ids
@@ -284,7 +276,7 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
         self._refuse(others)
         if labels is not None and labels.shape != input_ids.shape:
             raise ValueError("labels need the shape of input_ids")
-        with self._names():
+        with self._dictionary.names_of_one_call():
             texts = self._texts(input_ids, attention_mask)
             for text in texts:
                 ends = text[:-1].eq(EOS) & text[1:].ne(PAD)
