@@ -28,7 +28,7 @@ from torch import Tensor
 
 from sit_fairseq.domains.by_name import accepting_judge, arity_of, grammar_of_answers, of_file
 from sit_fairseq.errors import UnansweredError, UserError, excerpt, whole
-from sit_fairseq.judging.judge import Judge, refuse_other_logic
+from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.loading import AnyModel, load_model, options_of, portable
@@ -249,9 +249,7 @@ class Model:
         if max_length is not None:
             search = replace(search, max_len_a=0, max_len_b=max_length)
         judge, domain = None if pool is None else pool.judge, partial(of_file, self.domain)
-        if judge is not None:
-            refuse_other_logic(judge, self.base_tokens)
-        grammar = grammar_of_answers(constrained, judge, domain, self.base_tokens)
+        grammar = grammar_of_answers(constrained, judge, domain)
         searches = {
             width: BeamSearch(self._models, replace(search, beam=width), grammar=grammar)
             for width in widths

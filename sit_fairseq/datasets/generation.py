@@ -1,14 +1,8 @@
-"""Sets and grids of problems with their answers: one engine for all domains.
-
-Problems are drawn, renamings of earlier ones and of excluded ones are left out, and the others are
-labelled. A quota says what is drawn, how many are wanted, and when there are no more to find.
-Domains (:class:`~sit_fairseq.domains.Domain`) say how a problem is drawn and how it is labelled.
-"""
+"""Makes sets and grids of problems with their answers, of any domain."""
 
 import os
 import pickle
 import platform
-import sys
 import traceback
 from collections import Counter
 from contextlib import ExitStack
@@ -16,19 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 from random import Random
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-    Union,
-)
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
 from tqdm import tqdm
 
@@ -43,53 +25,7 @@ from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.workers import WorkerPool
 from sit_fairseq.storage.files import replacing, sha256_of_file
 from sit_fairseq.storage.journal import Journal
-from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
-
-
-class Filling:
-    """A set or a cell in the making, without problems of the keys ``excluded``: how many were
-    ``left_out``, by the reason, and the fault of each whose labelling was ``stopped``."""
-
-    def __init__(self, symbols: str, excluded: Set[int], reasons: Sequence[str] = ()) -> None:
-        self._pattern = SymbolPattern(symbols)
-        self._excluded = excluded
-        self.left_out = Counter({name: 0 for name in ("duplicates", "excluded", *reasons)})
-        self.stopped: Dict[str, str] = {}
-
-    def fill(
-        self, quota: Quota, label: Callable[[int, List[str]], Iterable[Label]]
-    ) -> Iterator[Pair]:
-        """Yields pairs until the quota is met; ``label`` labels the problems of a round, given its
-        number."""
-        seen: Set[int] = set()
-        for number in count():
-            if not quota.open():
-                return
-            new: Dict[int, str] = {}
-            for tokens in quota.draws(number):
-                key = form_key(tokens, self._pattern.symbols(tokens), self._pattern)
-                if key in self._excluded or key in seen or key in new:
-                    reason = "excluded" if key in self._excluded else "duplicates"
-                    self.left_out[reason] += 1
-                    quota.miss(tokens)
-                    continue
-                new[key] = " ".join(tokens)
-                if quota.candidate(tokens):
-                    break
-            for (key, source), found in zip(new.items(), label(number, list(new.values()))):
-                if found.stopped:
-                    self.stopped[source] = found.fault
-                    tqdm.write(f"{found.fault}: {source}", file=sys.stderr)
-                if found.fault is not None:
-                    self.left_out[found.fault] += 1
-                    quota.miss(source.split())
-                if found.stopped or found.fault is not None and quota.keeps_faults:
-                    seen.add(key)
-                elif found.fault is None and quota.take(source.split()):
-                    seen.add(key)
-                    yield source, found.target
-            quota.close()
 
 
 def generate(domain: Any, recipe: Recipe, prefix: str) -> Counter:
@@ -106,42 +42,41 @@ def generate(domain: Any, recipe: Recipe, prefix: str) -> Counter:
         if isinstance(recipe, TimedRecipe):
             depends = {"domain": domain.versioned, **as_dict(recipe), "versions": versions}
             journal = stack.enter_context(_journal(prefix, "labels", recipe, depends))
-        filling, pairs = _drawing(domain, recipe, stack, journal)
-        write_pairs(prefix, tqdm(pairs, total=recipe.size, unit=" samples"))
+        quota = _quota(domain, recipe, stack, journal)
+        write_pairs(prefix, tqdm(quota.pairs(), total=recipe.size, unit=" samples"))
         if journal is not None:
             with replacing(f"{prefix}.timeouts") as (file,):
-                file.writelines(f"{fault}\t{text}\n" for text, fault in filling.stopped.items())
+                file.writelines(f"{fault}\t{text}\n" for text, fault in quota.stopped.items())
             journal.remove()
-    return filling.left_out
+    return quota.left_out
 
 
 def samples(domain: Any, recipe: Recipe) -> List[Pair]:
     """The problems with their answers, as :func:`generate` writes them."""
     _versions(domain)
     with ExitStack() as stack:
-        return list(_drawing(domain, recipe, stack)[1])
+        return list(_quota(domain, recipe, stack).pairs())
 
 
-def _drawing(
+def _quota(
     domain: Any, recipe: Recipe, stack: ExitStack, journal: Optional[Journal] = None
-) -> Tuple[Filling, Iterator[Pair]]:
-    """A set in the making and its pairs; the stack ends the processes."""
+) -> Quota:
+    """A set in the making; the stack ends the processes."""
     label = domain.labels[getattr(recipe, "labels", next(iter(domain.labels)))]
     try:
         pickle.dumps(label)
     except (AttributeError, pickle.PicklingError, TypeError) as error:
         reason = "must be functions of a module, for other processes"
         raise UserError(f"the labels of {domain.name} {reason} ({error}); mend it")
-    filling = Filling(domain.symbols, _excluded(domain, recipe.exclude))
+    wanted = recipe.size, domain.symbols, _excluded(domain, recipe.exclude)
     if isinstance(recipe, TimedRecipe):
         pool = stack.enter_context(LabelPool(label, recipe.workers, recipe.timeout))
-        return filling, filling.fill(ByLength(recipe), partial(_kept_labels, pool, journal))
+        return ByLength(recipe, partial(_kept_labels, pool, journal), *wanted)
     chunks = stack.enter_context(WorkerPool(partial(_chunk, recipe, label), recipe.workers))
-    quota = BySize(recipe.size, _drawn(chunks, domain.name))
-    return filling, filling.fill(quota, quota.labels)
+    return BySize(_drawn(chunks, domain.name), *wanted)
 
 
-def _chunk(recipe: Recipe, label: Labeller, number: int) -> Union[str, List[Tuple[str, Label]]]:
+def _chunk(recipe: Recipe, label: Labeller, number: int) -> "str | List[Tuple[str, Label]]":
     """Draws and labels the problems of a chunk; or says how the domain's code fails."""
     rng, pairs = Random(f"{recipe.seed} {number}"), []
     try:
@@ -172,13 +107,13 @@ def _kept_labels(
 ) -> Iterable[Label]:
     """The labels of a round, from the journal if an interrupted run made them."""
     if journal is None:
-        return pool.labels(sources)
+        return pool.results(sources)
     if number < len(journal.entries):
         entry = journal.entries[number]
         if list(entry) != sources:
             raise journal.damaged(number + 2)
         return [Label(*label) for label in entry.values()]
-    labels = list(pool.labels(sources))
+    labels = list(pool.results(sources))
     journal.append(dict(zip(sources, labels)))
     return labels
 
@@ -252,7 +187,7 @@ def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
         raise UserError("the grid has no cell with samples", "max_symbols max_length step")
     label = next(iter(domain.labels.values()))
     seed = f"{recipe.seed} {domain.alias or domain.name}"
-    filling = partial(Filling, domain.symbols, excluded, cells.faults)
+    wanted = recipe.per_cell, domain.symbols, excluded
     with ExitStack() as stack:
         depends = {**options, "seed": recipe.seed}
         journal = stack.enter_context(_journal(f"{folder}/grid", "cells", recipe, depends))
@@ -260,11 +195,11 @@ def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
         if issubclass(domain.recipe, TimedRecipe):  # processes label the problems of one cell
             pool = stack.enter_context(LabelPool(label, recipe.workers, recipe.timeout))
             made: Iterable[Dict] = (
-                _cell(cells, recipe.per_cell, seed, filling, pool.labels, place) for place in rest
+                _cell(cells, pool.results, seed, wanted, place) for place in rest
             )
         else:
-            fill = partial(_cell, cells, recipe.per_cell, seed, filling, partial(map, label))
-            made = stack.enter_context(WorkerPool(fill, recipe.workers)).results(rest)
+            make = partial(_cell, cells, partial(map, label), seed, wanted)
+            made = stack.enter_context(WorkerPool(make, recipe.workers)).results(rest)
         for number, cell in enumerate(tqdm(chain(done, made), total=len(places), unit=" cells")):
             if number >= len(done):
                 journal.append(cell)
@@ -277,18 +212,10 @@ def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
 
 
 def _cell(
-    cells: Cells,
-    size: int,
-    seed: str,
-    filling: Callable[[], Filling],
-    label: Callable[[List[str]], Iterable[Label]],
-    place: Tuple[int, int],
+    cells: Cells, label: Callable, seed: str, wanted: Tuple, place: Tuple[int, int]
 ) -> Dict[str, Any]:
     """Makes the samples of one cell: the arguments of :meth:`Grid.add`."""
-    k, length = place
-    made, quota = filling(), OfCell(cells, Random(f"{seed} {k} {length}"), place, size)
-    pairs = list(made.fill(quota, lambda number, sources: label(sources)))
-    if "rewritten" in made.left_out:
-        made.left_out["rewritten"] = quota.rewritten
-    extra = {"candidates": quota.candidates, **made.left_out}
-    return {"symbols": k, "length": length, "pairs": pairs, "extra": extra}
+    quota = OfCell(cells, label, seed, place, *wanted)
+    pairs = list(quota.pairs())
+    extra = {"candidates": quota.candidates, **quota.left_out}
+    return {"symbols": place[0], "length": place[1], "pairs": pairs, "extra": extra}

@@ -5,12 +5,12 @@ Whoever calls may name what is imported, ``MODULE:OBJECT``. A file may not: its 
 """
 
 from functools import lru_cache
-from typing import Any, Callable, Collection, Iterable, Mapping, Optional
+from typing import Any, Callable, Collection, Mapping, Optional
 
 from sit_fairseq.domains import Domain, find, known, names
 from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.equality_judges import AlphaJudge, ExactJudge
-from sit_fairseq.judging.judge import Judge, accepting, own_object, refuse_other_logic
+from sit_fairseq.judging.judge import Judge, accepting, own_object
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.prefix import OwnArity
 
@@ -113,31 +113,37 @@ def given_arity(domain: str) -> Mapping[str, int]:
     return found.arity if is_ours(domain) else OwnArity(found.arity)
 
 
-def make_grammar(name: str, base_tokens: Optional[Iterable[str]] = None) -> Grammar:
-    """Makes the grammar of a model's answers; a UserError if there is none, or it cannot be theirs.
+def refuse_other_domain(
+    semantics: Optional[str], domain: Callable[[str], str], parameter: str = "verify"
+) -> None:
+    """Raises a UserError if a judge or a grammar is of another domain of the package than a model,
+    whose ``domain`` is that of :func:`grammar_of_answers`; a model that says none is asked."""
+    try:
+        name = domain(parameter)
+    except UserError:
+        return
+    theirs, own = known(semantics), known(name)
+    if None not in (theirs, own) and theirs.name != own.name:
+        reason = f"does not suit this model, which is of {own.name}"
+        raise UserError(f"{semantics} {reason}", parameter)
 
-    ``name`` is a domain, or ``MODULE:OBJECT``, a domain or a subclass of
-    :class:`~sit_fairseq.search.grammar.Grammar`. ``base_tokens`` are the model's.
-    """
+
+def make_grammar(name: str) -> Grammar:
+    """Makes a grammar of answers by the name of a domain, or ``MODULE:OBJECT``, a domain or a subclass
+    of :class:`~sit_fairseq.search.grammar.Grammar`; a UserError if there is none."""
     own = own_object(name, "constrained", Grammar, Domain) if ":" in name else None
     if isinstance(own, Grammar):
         return own
     found = own or find(name, "constrained")
     if found.grammar is None:
         raise UserError(f"the domain {name} has no grammar of answers", "constrained")
-    if base_tokens is not None:
-        first, *_ = found.judges.values()
-        refuse_other_logic(first, base_tokens, "constrained")
     return found.grammar()
 
 
 def grammar_of_answers(
-    constrained: Any,
-    judge: Optional[Judge],
-    domain: Callable[[str], str],
-    base_tokens: Iterable[str],
+    constrained: Any, judge: Optional[Judge], domain: Callable[[str], str]
 ) -> Optional[Grammar]:
-    """The grammar of a search; a UserError if there is none, or it cannot be the model's.
+    """The grammar of a search; a UserError if there is none, or the judge is of another domain.
 
     Args:
         constrained: True or ``auto`` for the grammar of the model's domain, a name as
@@ -146,8 +152,9 @@ def grammar_of_answers(
         judge: who accepts answers; None if nobody does.
         domain: gives the name of the model's domain, or raises a UserError that advises to change
             the parameter that it is given.
-        base_tokens: the model's.
     """
+    if judge is not None:
+        refuse_other_domain(getattr(judge, "semantics", None), domain)
     if constrained is None and judge is not None:
         theirs = domain_of(judge)
         if theirs is not None and theirs.grammar is not None:
@@ -157,7 +164,8 @@ def grammar_of_answers(
     if constrained in (True, "auto"):
         constrained = domain("constrained")
     if isinstance(constrained, str):
-        return make_grammar(constrained, base_tokens)
+        refuse_other_domain(constrained, domain, "constrained")
+        return make_grammar(constrained)
     if not hasattr(constrained, "start"):
         kinds = "True, the name of a domain or a grammar"
         raise UserError(f"constrained takes {kinds}, not {constrained!r}", "constrained")

@@ -3,19 +3,7 @@
 import re
 from dataclasses import replace
 from functools import cached_property
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
-)
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from sit_fairseq.domains.solver import Limits, Reading, Solved, Solver, Status
 from sit_fairseq.errors import UserError, excerpt
@@ -105,7 +93,7 @@ class SentenceSolver(Solver):
             raise ValueError(f"{noted} is no answer to {read}")
         return True
 
-    def _read(self, place: int) -> Union[Reading, str]:
+    def _read(self, place: int) -> "Reading | str":
         """What a problem says, or why it cannot be read."""
         _, text = self.problems[place]
         if "\ufffd" in text:

@@ -4,6 +4,7 @@ import os
 import sys
 from argparse import Namespace
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -12,7 +13,7 @@ import torch
 from sit_fairseq.datasets.grid import FILES, Grid, grid_of_pairs
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.domains import find
-from sit_fairseq.domains.by_name import domain_of, make_judge
+from sit_fairseq.domains.by_name import domain_of, make_judge, of_file, refuse_other_domain
 from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.evaluation import alpha_covariance, correct, plots, result_file, written
 from sit_fairseq.evaluation.answering import (
@@ -25,7 +26,7 @@ from sit_fairseq.evaluation.answering import (
 from sit_fairseq.evaluation.depends import depends_on, versions
 from sit_fairseq.evaluation.measurement import Measurement
 from sit_fairseq.evaluation.result_file import file_beside, sha256_of
-from sit_fairseq.judging.judge import Judge, Problem, refuse_other_logic
+from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.storage.files import make_folder, read_sentences, sha256_of_file
@@ -131,7 +132,7 @@ def _judged(how: Measurement, options: Namespace, judges: JudgePool) -> _Measure
             raise UserError(f"sentence {number} is no problem of {how.semantics} ({error})")
     asked = _answerer(how)
     if isinstance(asked, ModelAnswerer):
-        refuse_other_logic(judge, asked.model.base_tokens, parameter="")
+        refuse_other_domain(how.semantics, partial(of_file, asked.model.domain), parameter="")
     if sorted(options.by) == ["length", "symbols"] and cells is None:
         pattern = _pattern(how.semantics, asked.symbols)
         grid = grid_of_pairs(zip(sources, targets or sources), pattern.symbols, {})

@@ -5,7 +5,7 @@ import sys
 from abc import ABC, abstractmethod
 from importlib import import_module
 from pathlib import Path
-from typing import Dict, FrozenSet, Iterable, List, Optional, Sequence, Type, TypeVar, Union
+from typing import Dict, List, Optional, Sequence, Type, TypeVar
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.signature import code_of, hash_of_files, versions_of
@@ -44,8 +44,6 @@ class Judge(ABC):
     name: str  # among the judges of the same semantics
     quick: bool = False  # answers take some milliseconds at most: no process of its own is needed
     on_references: bool = False  # whether answers are compared with a reference
-    foreign: FrozenSet[str] = frozenset()  # tokens by which a model of another logic is known
-    needs: FrozenSet[str] = frozenset()  # tokens without which a model can give no right answer
     missing: Optional[str] = None  # what has to be installed before it can decide anything
 
     @abstractmethod
@@ -135,15 +133,3 @@ def accepting(judge: Judge, parameter: str) -> Judge:
             f"{judge.semantics} needs what is not installed: {judge.missing}", parameter
         )
     return judge
-
-
-def refuse_other_logic(
-    judge: Union[Judge, Type[Judge]], base_tokens: Iterable[str], parameter: str = "verify"
-) -> None:
-    """Raises a UserError if a judge cannot mean the sentences of a model with these base tokens."""
-    known = set(base_tokens)
-    foreign, lacking = sorted(known & judge.foreign), sorted(judge.needs - known)
-    if foreign or lacking:
-        reason = f"its {foreign[0]!r} is none" if foreign else f"it lacks {lacking[0]!r}"
-        why = f"whose tokens are of another logic ({reason} of {judge.semantics})"
-        raise UserError(f"{judge.semantics} does not suit this model, {why}", parameter)

@@ -13,9 +13,6 @@ from sit_fairseq.judging.workers import End, WorkerPool
 # A problem and the answer to it, as judges take them.
 Pair = Tuple[str, str]
 
-# The verdict on an item that the judge did not finish.
-_UNFINISHED = {End.timeout: Verdict.timeout, End.crash: Verdict.error}
-
 
 def _ask(judge: Judge, question: Sequence[str]) -> Any:
     """Asks for a verdict on a pair, or whether a single problem is solvable."""
@@ -28,6 +25,8 @@ class JudgePool(WorkerPool):
     The arguments are those of :class:`WorkerPool`; ``workers=None`` is 0 for a quick judge, and 2
     for others. ``number`` answers were judged so far, in as many ``seconds`` of the judge.
     """
+
+    unfinished = {End.timeout: Verdict.timeout, End.crash: Verdict.error}
 
     def __init__(
         self,
@@ -46,10 +45,10 @@ class JudgePool(WorkerPool):
         """Judges pairs of problem and answer; yields a verdict when those before it are known, with
         the seconds that the judge took or was given until it was stopped."""
         with closing(self.imap(pairs)) as outcomes:
-            for end, verdict, seconds in outcomes:
+            for _, verdict, seconds in outcomes:
                 self.number += 1
                 self.seconds += seconds
-                yield _UNFINISHED.get(end, verdict), seconds
+                yield verdict, seconds
 
     def verify_all(self, pairs: Iterable[Pair]) -> List[Verdict]:
         """Judges pairs of problem and answer."""
@@ -73,4 +72,5 @@ class JudgePool(WorkerPool):
 
     def solvable(self, sources: Iterable[str]) -> List[Optional[bool]]:
         """Whether sources have a right answer at all; None where that cannot be told in time."""
-        return [outcome.value for outcome in self.imap((source,) for source in sources)]
+        answers = self.results((source,) for source in sources)
+        return [None if isinstance(answer, Verdict) else answer for answer in answers]

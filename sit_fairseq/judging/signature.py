@@ -10,6 +10,8 @@ from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Tuple
 
+_distributions = lru_cache(maxsize=None)(packages_distributions)
+
 
 def hash_of_files(paths: Iterable[Path]) -> str:
     """The SHA-256 of the contents of files, in the order of their paths."""
@@ -53,11 +55,6 @@ def code_of(module: str) -> Tuple[List[Path], List[str]]:
     known = _distributions() if foreign else {}
     distributions = {found for name in foreign for found in known.get(name, [name])}
     return sorted({p for p in files.values() if p and p.is_file()}), sorted(distributions)
-
-
-@lru_cache(maxsize=None)
-def _distributions() -> Dict[str, List[str]]:
-    return dict(packages_distributions())
 
 
 def _below(path: Optional[Path], folder: Path) -> bool:

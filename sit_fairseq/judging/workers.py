@@ -1,10 +1,8 @@
 """Calls a function on many items at once, in processes that can be stopped.
 
-What was tried: :mod:`concurrent.futures` and :class:`multiprocessing.Pool` cannot stop one item,
-and lose the pool or the item in a crash. pebble's ``ProcessPool`` can do both, but starts processes
-as :mod:`multiprocessing` does: ``spawn`` and ``forkserver`` run the caller's script a second time,
-and ``fork`` copies the locks of torch's threads, what CUDA has set up and locked files. So a worker
-here is an interpreter of its own, which imports what the function needs and nothing else.
+A worker is an interpreter of its own, which imports what the function needs and nothing else:
+:mod:`multiprocessing` would run the caller's script a second time, or copy the locks of torch's
+threads, what CUDA has set up and locked files. Its pool cannot stop one item.
 """
 
 import ctypes
@@ -24,8 +22,6 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Op
 
 logger = logging.getLogger(__name__)
 
-_PR_SET_PDEATHSIG = 1
-
 
 class End(Enum):
     """How the work on an item ended."""
@@ -36,7 +32,7 @@ class End(Enum):
 
 
 class Outcome(NamedTuple):
-    """How the work on an item ended, what the function returned (None without a result), and the
+    """How the work on an item ended, what the function returned, or what stands for that, and the
     seconds that it took or was given."""
 
     end: End
@@ -54,7 +50,7 @@ def python(program: str, *arguments: str) -> List[str]:
 def end_with_parent(number: int = signal.SIGKILL) -> None:
     """Asks Linux to signal this process when the thread that started it ends."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
+        ctypes.CDLL(None).prctl(1, number)  # PR_SET_PDEATHSIG
 
 
 def _limit_memory(gib: float) -> None:
@@ -139,7 +135,12 @@ class WorkerPool:
         timeout: seconds after which an item is given up; None for never.
         memory: GiB that each process may allocate; an item that needs more is a crash.
         show: what a warning says of an item.
+
+    Attributes:
+        unfinished: what stands for the value of an item without a result, None for others.
     """
+
+    unfinished: Dict[End, Any] = {}
 
     def __init__(
         self,
@@ -197,12 +198,12 @@ class WorkerPool:
                 self.close()
 
     def results(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Yields what the function returns for each item, in order; a RuntimeError if an item
-        crashed its worker or took too long."""
-        for number, outcome in enumerate(self.imap(items)):
-            if outcome.end is not End.result:
-                raise RuntimeError(f"item {number} ended with a {outcome.end.value}; see above")
-            yield outcome.value
+        """Yields what the function returns for each item, in order, or what stands for that; a
+        RuntimeError if nothing does."""
+        for number, (end, value, _) in enumerate(self.imap(items)):
+            if end is not End.result and value is None:
+                raise RuntimeError(f"item {number} ended with a {end.value}; see above")
+            yield value
 
     def _feed(self, todo: Iterator[Tuple[int, Any]]) -> None:
         """Gives items to workers until all have one."""
@@ -254,4 +255,5 @@ class WorkerPool:
         """Settles the item that a worker failed on, and ends the worker."""
         number, _ = self._busy.pop(worker)
         worker.stop()
-        done[number] = Outcome(end, None, time.monotonic() - worker.started)
+        seconds = time.monotonic() - worker.started
+        done[number] = Outcome(end, self.unfinished.get(end), seconds)

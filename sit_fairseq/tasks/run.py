@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.domains.by_name import accepting_judge, grammar_of_answers, of_file
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import Judge, refuse_other_logic
+from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.verified_search import beam_widths
@@ -68,11 +68,9 @@ class Run:
             if getattr(options, "score_reference", False):
                 raise unsupported("--score-reference with --verify")
             judge = accepting_judge(semantics)
-            refuse_other_logic(judge, dictionary.base_tokens())
         elif beams is not None:
             raise UserError("--verify-beams needs --verify SEMANTICS, to know who judges")
-        default_of = judge if ours else None
-        grammar = grammar_of_answers(constrained, default_of, domain, dictionary.base_tokens())
+        grammar = grammar_of_answers(constrained, judge if ours else None, domain)
         build = partial(build, grammar=grammar)
         self.generator = build(options) if judge is None else self._verified(judge, beams, build)
         _current = weakref.ref(self)

@@ -18,9 +18,8 @@ from fairseq.logging import metrics
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from sit_fairseq.domains.by_name import accepting_judge
+from sit_fairseq.domains.by_name import accepting_judge, refuse_other_domain
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.adacos_scale import MAX_SCALE
@@ -173,8 +172,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
         """Made when training asks for it: validation needs none."""
         name = self._semantics or self.task.domain("risk_semantics")
         judge = accepting_judge(name, "risk_semantics")
-        base_tokens = self.task.source_dictionary.base_tokens()
-        refuse_other_logic(judge, base_tokens, "risk_semantics")
+        refuse_other_domain(name, self.task.domain, "risk_semantics")
         judges = JudgePool(judge)
         weakref.finalize(self, judges.close)
         return judges

@@ -2,12 +2,18 @@
 
 import os
 import sys
+from functools import partial
 
 import pytest
 
-from sit_fairseq.domains.by_name import SEMANTICS, accepting_judge, make_judge
+from sit_fairseq.domains.by_name import (
+    SEMANTICS,
+    accepting_judge,
+    make_judge,
+    of_file,
+    refuse_other_domain,
+)
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 
@@ -132,14 +138,10 @@ def test_a_judge_that_lacks_something_cannot_verify(monkeypatch):
         accepting_judge("ltl")
 
 
-@pytest.mark.parametrize(
-    "semantics, tokens, reason",
-    [
-        ("prop", "! & U X 0 1 ; { }", "its ';' is none of prop"),
-        ("prop", "", "it lacks '0' of prop"),
-        ("ltl", "! & | xor 0 1", "it lacks '{' of ltl"),
-    ],
-)
-def test_models_of_another_logic(semantics, tokens, reason):
-    with pytest.raises(UserError, match=f"{semantics} does not suit this model.*{reason}"):
-        refuse_other_logic(make_judge(semantics), tokens.split())
+def test_models_of_another_domain():
+    for semantics, name in (("prop", "ltl"), ("copy", "prop")):
+        with pytest.raises(UserError, match=f"{semantics} .* is of {name}; change verify"):
+            refuse_other_domain(semantics, lambda parameter: name)
+        refuse_other_domain("exact", lambda parameter: name)
+        refuse_other_domain(name, lambda parameter: name)
+    refuse_other_domain("prop", partial(of_file, None))

@@ -101,7 +101,6 @@ def test_a_grammar_of_ones_own(model):
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("ltl", "ltl does not suit this model.*it lacks .*change constrained"),
         ("auto", "the model says no domain.*change constrained"),
         (
             "unknown",

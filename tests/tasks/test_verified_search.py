@@ -191,4 +191,11 @@ def test_judges_that_cannot_accept(semantics, reason):
     dictionary = make_dictionary()
     cfg = StreamTranslationConfig(verify=semantics)
     with pytest.raises(UserError, match=f"{reason}|spot"):
-        runs.Run(GenerationConfig(), cfg, dictionary, True, lambda options, grammar: None)
+        runs.Run(
+            GenerationConfig(),
+            cfg,
+            dictionary,
+            True,
+            lambda options, grammar: None,
+            lambda _: "prop",
+        )

@@ -3,7 +3,7 @@
 import re
 from typing import Callable, List, Mapping, Sequence, Tuple
 
-from sit_fairseq.domains.formulas.reading import PERHAPS_CONSTANTS, TEMPORAL_WORDS, WORDS
+from sit_fairseq.domains.formulas.reading import PERHAPS_CONSTANTS, WORDS
 from sit_fairseq.domains.formulas.syntax import CONSTANTS, check_formula, fold
 
 # Names anybody, Spot included, reads as one symbol; others are quoted for people. A
@@ -12,7 +12,7 @@ _PLAIN_NAME = re.compile(r"[a-z_][a-zA-Z0-9_]*", re.ASCII)
 # What a formula is read over; whatever people call their symbols takes the place afterwards.
 _NUMBERED = re.compile(r"\bp\d+\b")
 # Words with a meaning: the last one stands for the answer that demands nothing.
-_MEANT = {*WORDS, *TEMPORAL_WORDS, *PERHAPS_CONSTANTS, "t", "f", "anything"}
+_MEANT = {*WORDS, *PERHAPS_CONSTANTS, "t", "f", "anything"}
 
 
 def quoted(symbol: str) -> str:

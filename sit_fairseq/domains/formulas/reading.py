@@ -36,33 +36,34 @@ from sit_fairseq.domains.formulas.syntax import (
 from sit_fairseq.domains.solver import Reading
 from sit_fairseq.errors import MalformedFormula, excerpt
 
-# Signs and words for operators, constants and parentheses.
-SIGNS: Dict[str, str] = {
-    **dict.fromkeys(("!", "~", "¬", "￢", "∼"), "!"),
-    **dict.fromkeys(("&", "&&", "/\\", "*", "∧", "∩", "⋀", "⋂", "·", "⋅", "∙", "＆"), "&"),
-    **dict.fromkeys(("|", "||", "\\/", "+", "∨", "∪", "⋁", "⋃", "｜"), "|"),
-    **dict.fromkeys(("->", "=>", "-->", "==>", "→", "⟶", "⇒", "⟹", "⊃"), "->"),
-    **dict.fromkeys(("<->", "<=>", "<-->", "<==>", "↔", "⟷", "⇔", "⟺", "≡"), "<->"),
-    **dict.fromkeys(("^", "⊕", "⨁", "⊻", "↮", "⇎", "≢"), "xor"),
-    **{"⊤": "1", "⊥": "0", "(": "(", ")": ")"},
-}
-TEMPORAL_SIGNS: Dict[str, str] = {
-    **dict.fromkeys(("[]", "□", "⬜", "◻", "◽", "▢", "☐"), "G"),
-    **dict.fromkeys(("<>", "◇", "◊", "⋄", "♢", "⬦", "⬨", "⟡"), "F"),
-    **dict.fromkeys(("()", "○", "◯", "⚪", "∘"), "X"),
-}
+
+def _pieces(table: Mapping[str, str]) -> Dict[str, str]:
+    """What each piece of text stands for, of the pieces by what they stand for."""
+    return {piece: token for token, pieces in table.items() for piece in pieces.split()}
+
+
+# Signs for operators, constants and parentheses.
+SIGNS = _pieces(
+    {
+        "!": "! ~ ¬ ￢ ∼",
+        "&": "& && /\\ * ∧ ∩ ⋀ ⋂ · ⋅ ∙ ＆",
+        "|": "| || \\/ + ∨ ∪ ⋁ ⋃ ｜",
+        "->": "-> => --> ==> → ⟶ ⇒ ⟹ ⊃",
+        "<->": "<-> <=> <--> <==> ↔ ⟷ ⇔ ⟺ ≡",
+        "xor": "^ ⊕ ⨁ ⊻ ↮ ⇎ ≢",
+        **{"1": "⊤", "0": "⊥", "(": "(", ")": ")"},
+        "G": "[] □ ⬜ ◻ ◽ ▢ ☐",
+        "F": "<> ◇ ◊ ⋄ ♢ ⬦ ⬨ ⟡",
+        "X": "() ○ ◯ ⚪ ∘",
+    }
+)
 
 # In any case.
 WORDS: Dict[str, str] = {
     **{"not": "!", "and": "&", "or": "|", "xor": "xor", "implies": "->", "iff": "<->"},
-    **{"true": "1", "false": "0", "1": "1", "0": "0"},
-}
-TEMPORAL_WORDS: Dict[str, str] = {
-    **dict.fromkeys(("always", "globally", "henceforth"), "G"),
-    **dict.fromkeys(("eventually", "finally", "sometime", "sometimes"), "F"),
-    **dict.fromkeys(("next", "nexttime"), "X"),
-    **{"until": "U", "weak until": "W", "weakuntil": "W"},
-    **{"release": "R", "releases": "R", "strong release": "M"},
+    **{"true": "1", "false": "0", "1": "1", "0": "0", "weak until": "W", "strong release": "M"},
+    **_pieces({"G": "always globally henceforth", "F": "eventually finally sometime sometimes"}),
+    **_pieces({"X": "next nexttime", "U": "until", "W": "weakuntil", "R": "release releases"}),
 }
 
 # As they are.
@@ -76,25 +77,24 @@ PERHAPS_CONSTANTS: Dict[str, str] = {"T": "1", "tt": "1", "ff": "0"}
 
 # Words and signs of other notations, and what they are.
 ELSEWHERE: Dict[str, str] = {
-    **dict.fromkeys("since once historically previously yesterday triggered".split(), "past LTL"),
-    **dict.fromkeys("AG AF AX AU AR AW EG EF EX EU ER EW".split(), "CTL"),
-    **dict.fromkeys("never before before_ until_ next_a next_e next_event abort".split(), "PSL"),
-    **dict.fromkeys("s_until until_with s_until_with s_always s_eventually".split(), "SVA"),
-    **dict.fromkeys(
-        "s_nexttime throughout intersect first_match posedge negedge ##".split(), "SVA"
+    **_pieces(
+        {
+            "past LTL": "since once historically previously yesterday triggered",
+            "CTL": "AG AF AX AU AR AW EG EF EX EU ER EW",
+            "PSL": "never before before_ until_ next_a next_e next_event abort",
+            "SVA": "s_until until_with s_until_with s_always s_eventually s_nexttime throughout "
+            "intersect first_match posedge negedge ##",
+            "PSL and SVA": "assert assume cover property within |-> |=>",
+            "a shift": ">> <<",
+            "a quantifier": "exists forall ∃ ∀",
+        }
     ),
-    **dict.fromkeys("assert assume cover property within |-> |=>".split(), "PSL and SVA"),
     **{"unless": "W", "nand": "!(a & b)", "nor": "!(a | b)", "xnor": "<->", "equiv": "<->"},
     **{"ite": "(a & b) | (!a & c)", "if": "a -> b", "~>": "G (a -> F b)"},
-    **{">>": "a shift", "<<": "a shift"},
-    **dict.fromkeys(("exists", "forall", "∃", "∀"), "a quantifier"),
 }
 
 # The same beside temporal operators alone.
-ELSEWHERE_TEMPORAL: Dict[str, str] = {
-    **dict.fromkeys("SOHY", "past LTL or a name"),
-    **dict.fromkeys("AE", "CTL or a name"),
-}
+ELSEWHERE_TEMPORAL = _pieces({"past LTL or a name": "S O H Y", "CTL or a name": "A E"})
 
 _BINDING: Dict[str, int] = {
     **dict.fromkeys("UWRM", 5),
@@ -111,11 +111,7 @@ _PREFIX_WORD = re.compile(rf"{_QUOTED}(?!\S)|\S+", re.DOTALL)
 _RUN_TOGETHER = re.compile(r"([XFG]+)([a-z]\d*)?")
 _PERHAPS_RUN_TOGETHER = re.compile(r"[XFG]+[A-Za-z_.].*|[XFG]{2,}\d.*")
 _PRODUCT = re.compile(r"[A-Za-z]\d*(\.[A-Za-z]\d*)+")
-_SIGN = re.compile(
-    "|".join(
-        re.escape(sign) for sign, token in {**SIGNS, **TEMPORAL_SIGNS}.items() if token in ARITY
-    )
-)
+_SIGN = re.compile("|".join(re.escape(sign) for sign, token in SIGNS.items() if token in ARITY))
 # With these a name could end its line, or show as what it is not.
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -123,33 +119,32 @@ _OPERATORS = "; operators are ! & | xor -> <->"
 _TEMPORAL_ONES = {True: " X F G U W R M", False: "; temporal ones are X F G U W R M, in ltl alone"}
 _NAME = "; a name that holds it stands in double quotes"
 _COMPARISON = '; put a comparison in double quotes, as "x <= 3"'
-_EQUAL = f"; write <-> between formulas{_COMPARISON}"
 _UNEQUAL = f"; write xor between formulas{_COMPARISON}"
 _DEFINITION = "; leave out what is defined, or write <->"
 _FUNCTION = "; functions are written a & b, an operator between operands"
 _COMMENT = "; comments stand in files alone, after a space, and /* ends with */"
-_LISTED = "; give each formula by itself, without the commas and quotes of a list"
-_BRACKETS = "; brackets are ( ), and a name with others stands in double quotes"
 _BOUNDS = (
     " is an operator with brackets or bounds: write bounds such as X[3] a out, X X X a; other "
     "brackets are ( ); a name or a comparison stands in double quotes"
 )
 # What to say of a sign; the operators are said where this is nothing.
 _ADVICE = {
-    **dict.fromkeys((*TEMPORAL_SIGNS, *(sign for sign in ELSEWHERE if not sign[0].isalpha())), ""),
+    **dict.fromkeys((*SIGNS, *(sign for sign in ELSEWHERE if not sign[0].isalpha())), ""),
     **dict.fromkeys(("->>", "=>>", "<~>", "!->", "!<->"), ""),
-    **dict.fromkeys(("=", "==", "===", "＝", "≈", "≃", "≅"), _EQUAL),
+    **dict.fromkeys(
+        ("=", "==", "===", "＝", "≈", "≃", "≅"), f"; write <-> between formulas{_COMPARISON}"
+    ),
     **dict.fromkeys(("!=", "!==", "~=", "/=", "≠", "<>"), _UNEQUAL),
     **dict.fromkeys(("<", ">", "<=", ">=", "=<", *"≤≥⩽⩾≦≧≨≩≮≯≰≱≲≳≪≫∈∉∋＜＞"), _COMPARISON),
     **dict.fromkeys((":=", "::=", "*=", "+=", "-=", "&=", "|=", "^=", *"≔≝≜"), _DEFINITION),
     **dict.fromkeys(
         ("<-", "<--", "<==", "←", "⇐", "⟵", "⟸"), f"; turn a <- b into b -> a{_COMPARISON}"
     ),
-    **dict.fromkeys("[]{}", _BRACKETS),
+    **dict.fromkeys("[]{}", "; brackets are ( ), and a name with others stands in double quotes"),
     **dict.fromkeys("“”„", "; write straight double quotes"),
     '"': "; its double quotes are never closed",
     **dict.fromkeys(("//", "/*", "*/", "#", "--"), f"{_COMMENT}{_NAME}"),
-    ",": _LISTED,
+    ",": "; give each formula by itself, without the commas and quotes of a list",
     **dict.fromkeys("'`‘’", "; leave out quotes around a formula"),
     "-": '; not is !; leave out the dash of a list; a name with - stands in double quotes, as "a-"',
     ".": "; leave the full stop out; a product is written a & b",
@@ -264,7 +259,7 @@ def _is_name(word: str, temporal: bool) -> bool:
 
 
 def _lexemes(text: str, temporal: bool, names: Dict[str, str]) -> List[_Lexeme]:
-    signs = {**SIGNS, **(TEMPORAL_SIGNS if temporal else {})}
+    signs = {sign: token for sign, token in SIGNS.items() if temporal or token not in LETTERS}
     ordered = sorted({**_ADVICE, **signs}, key=len, reverse=True)
     words = f"{_STRONG}|{_TWO_WORDS}|{_WORD}" if temporal else _WORD
     pattern = re.compile(
@@ -327,7 +322,6 @@ def has_operator(text: str) -> bool:
         or _elsewhere(word, temporal=True)
         or _RUN_TOGETHER.fullmatch(word)
         or WORDS.get(word.lower()) in ARITY
-        or word.lower() in TEMPORAL_WORDS
         for word in re.findall(r"\w+", text)
     )
 
@@ -372,11 +366,9 @@ def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[s
     if word in PERHAPS_CONSTANTS:
         advice = f"write {PERHAPS_CONSTANTS[word]}, or the name in double quotes"
         raise MalformedFormula(f"{lexeme} may be {PERHAPS_CONSTANTS[word]} or a name: {advice}")
-    token = WORDS.get(lowered)
-    run_together = None
-    if temporal:
-        token = token or TEMPORAL_WORDS.get(lowered) or LETTERS.get(head)
-        run_together = _RUN_TOGETHER.fullmatch(head)
+    token = WORDS.get(lowered) or LETTERS.get(head)
+    token = token if temporal or token not in LETTERS else None
+    run_together = _RUN_TOGETHER.fullmatch(head) if temporal else None
     if head != word and (token or run_together and not run_together[2]):
         raise MalformedFormula(f"{lexeme}{_BOUNDS}")
     if token:

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 
 from sit_fairseq.domains.formulas.infix import infix
 from sit_fairseq.domains.formulas.judge import FormulaJudge
-from sit_fairseq.domains.formulas.syntax import CYCLE_END, CYCLE_START
+from sit_fairseq.domains.formulas.syntax import fold
 from sit_fairseq.domains.ltl.traces import Step, Trace, canonical_names, check_ltl, parse_trace
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
@@ -79,7 +79,6 @@ class SpotJudge(FormulaJudge):
 
     semantics = "ltl"
     name = "spot"
-    needs = frozenset((CYCLE_START, CYCLE_END))
 
     def __init__(self) -> None:
         if not spot_installed():
@@ -219,25 +218,17 @@ def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> I
 def conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
     """Puts the conjuncts of a formula of ``! X U &`` in an order that depends on nothing but the
     formula: Boolean ones first, then shorter ones."""
-    stack: List[List[List[str]]] = []  # of each operand its conjuncts
 
-    def pop() -> List[str]:
-        conjuncts = stack.pop()
-        if len(conjuncts) == 1:
-            return conjuncts[0]
+    def joined(conjuncts: List[List[str]]) -> List[str]:
         conjuncts.sort(key=lambda x: (not {"X", "U"}.isdisjoint(x), len(x), x))
         return ["&"] * (len(conjuncts) - 1) + [token for x in conjuncts for token in x]
 
-    for token in reversed(tokens):
+    def conjuncts(token: str, operands: List[List[List[str]]]) -> List[List[str]]:
         if token == "&":
-            stack.append(stack.pop() + stack.pop())
-        elif token == "U":
-            stack.append([[token, *pop(), *pop()]])
-        elif token in ("!", "X"):
-            stack.append([[token, *pop()]])
-        else:
-            stack.append([[token]])
-    return pop()
+            return operands[0] + operands[1]
+        return [[token, *(t for operand in operands for t in joined(operand))]]
+
+    return joined(fold(tokens, conjuncts))
 
 
 def spots_own_form(tokens: Sequence[str]) -> List[str]:

@@ -1,17 +1,10 @@
 """Depth-first labels of temporal formulas: the trace that a walk through a tableau finds first.
 
 The root is to hold now, and the walk goes from it to the operands, the left one first. It takes
-formulas apart into literals of this step and formulas that are to hold from the next step on. Where
-there is a choice it tries the first way first, and takes back what leads nowhere, the last choice
-first:
-
-* for ``| x y`` x, or else y; for ``-> x y`` not x, or else y;
-* for ``xor x y`` x and not y, or else not x and y; for ``<-> x y`` both, or else neither;
-* what must come comes at once: for ``U x y`` and ``F y`` y, or else x and the same formula next;
-  for ``M x y`` x and y, or else y and the same formula next;
-* what need not come does not: for ``W x y`` x and the same formula next, or else y; for ``R x y``
-  and ``G y`` y and the same formula next, or else x and y;
-* ``!`` is pushed down to the symbols first, so ``! U x y`` is ``R ! x ! y``.
+formulas apart into literals of this step and formulas that are to hold from the next step on, after
+``!`` was pushed down to the symbols. Where there is a choice it tries the first way first, and takes
+back what leads nowhere, the last choice first. What must come comes at once, and what need not come
+does not.
 
 When all is taken apart, the next step begins with what is to hold then, in the order found. A step
 is the conjunction of its literals in the order found, ``1`` if it has none. It is nested to the
@@ -40,6 +33,18 @@ FALSE, TRUE = 0, 1
 
 # What an operator becomes when a negation is pushed through it.
 _DUAL = {"&": "|", "|": "&", "X": "X", "U": "R", "R": "U", "W": "M", "M": "W"}
+
+# The ways to make an operator true, in the order to be tried: its left operand, its right one, and
+# the same formula in the next step.
+_LEFT, _RIGHT, _AGAIN = range(3)
+_WAYS: Dict[str, Tuple[Tuple[int, ...], ...]] = {
+    "&": ((_LEFT, _RIGHT),),
+    "|": ((_LEFT,), (_RIGHT,)),
+    "U": ((_RIGHT,), (_LEFT, _AGAIN)),
+    "M": ((_LEFT, _RIGHT), (_RIGHT, _AGAIN)),
+    "W": ((_LEFT, _AGAIN), (_RIGHT,)),
+    "R": ((_RIGHT, _AGAIN), (_LEFT, _RIGHT)),
+}
 
 _Pair = Tuple[int, int]  # a subformula and its negation
 
@@ -101,22 +106,12 @@ class Expansion:
         node = self._new(key)
         if operator == "X":
             self.operands[node] = left
-        elif operator == "&":
-            self.ways[node] = ((left, right),)
-        elif operator == "|":
-            self.ways[node] = (left,), (right,)
-        else:
-            again = self._node("X", node, node)
-            if operator == "U":
-                self.ways[node] = (right,), (left, again)
-            elif operator == "M":
-                self.ways[node] = (left, right), (right, again)
-            elif operator == "W":
-                self.ways[node] = (left, again), (right,)
-            else:
-                self.ways[node] = (right, again), (left, right)
-            if operator in "UM":
-                self.eventualities |= 1 << node
+            return node
+        again = 0 if operator in "&|" else self._node("X", node, node)
+        nodes = left, right, again
+        self.ways[node] = tuple(tuple(nodes[part] for part in way) for way in _WAYS[operator])
+        if operator in "UM":
+            self.eventualities |= 1 << node
         return node
 
     def _new(self, key: Tuple) -> int:

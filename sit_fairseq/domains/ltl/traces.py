@@ -5,6 +5,7 @@ known about one moment: ``a ; & a b ; { b }`` is a, then a and b, then b for eve
 the same without the spaces.
 """
 
+import re
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from sit_fairseq.domains.formulas.infix import infix
@@ -129,13 +130,8 @@ def _moment_text(step: Sequence[str]) -> str:
 
 def _split(tokens: Sequence[str]) -> Tuple[Step, ...]:
     """Splits at separators; n of them make n + 1 steps, empty ones included."""
-    steps: List[List[str]] = [[]]
-    for token in tokens:
-        if token == SEPARATOR:
-            steps.append([])
-        else:
-            steps[-1].append(token)
-    return tuple(map(tuple, steps))
+    steps = re.split(rf"(?<!\S){SEPARATOR}(?!\S)", " ".join(tokens))
+    return tuple(tuple(step.split()) for step in steps)
 
 
 def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:

@@ -2,13 +2,7 @@
 
 The root is to be true, and the walk goes from it to the operands, the left one first. Where there
 is a choice it tries the left operand first, and true before false, and takes back what leads
-nowhere:
-
-* for ``& x y`` both must be true; for ``| x y`` x, or else y; for ``-> x y`` x must be false, or
-  else y true. What is not needed is not looked at;
-* for ``xor x y`` x must be true and y false, or else x false and y true; for ``<-> x y`` both true,
-  or else both false;
-* ``!`` asks the opposite of its operand, and where false is asked the choices are likewise.
+nowhere. What is not needed is not looked at, and ``!`` asks the opposite of its operand.
 
 A symbol keeps the value that was first asked of it; literals stand in the order in which they are
 found. Only the tree decides, so a renamed formula gets the renamed label.

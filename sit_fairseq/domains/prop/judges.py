@@ -4,13 +4,7 @@ from abc import abstractmethod
 from typing import Dict, List, Optional, Sequence
 
 from sit_fairseq.domains.formulas.judge import FormulaJudge
-from sit_fairseq.domains.formulas.syntax import (
-    ARITY,
-    CONSTANTS,
-    OPERATORS,
-    TRACE_MARKS,
-    formula_symbols,
-)
+from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.prop import satisfiability
 from sit_fairseq.domains.prop.propositional import (
     MAX_VARIABLES,
@@ -43,8 +37,6 @@ class PropJudge(FormulaJudge):
     """
 
     semantics = "prop"
-    foreign = frozenset((*ARITY, *TRACE_MARKS)) - frozenset(OPERATORS)
-    needs = frozenset(CONSTANTS)
 
     def check(self, source: str) -> None:
         check_propositional(source.split())

@@ -76,8 +76,8 @@ def test_formulas_without_symbols(tmp_path):
 
 def test_formulas_given_up_are_listed_and_counted(tmp_path, capsys, monkeypatch):
     class StoppedPool(generation.LabelPool):
-        def labels(self, formulas):
-            for i, label in enumerate(super().labels(formulas)):
+        def results(self, formulas):
+            for i, label in enumerate(super().results(formulas)):
                 yield Label("", ("timeout", "error")[i // 7 % 2]) if i % 7 == 3 else label
 
     monkeypatch.setattr(generation, "LabelPool", StoppedPool)
@@ -96,11 +96,11 @@ class InterruptedPool(generation.LabelPool):
 
     rounds = 0
 
-    def labels(self, formulas):
+    def results(self, formulas):
         self.rounds += 1
         if self.rounds == 2:
             raise KeyboardInterrupt
-        return super().labels(formulas)
+        return super().results(formulas)
 
 
 @pytest.fixture
@@ -120,9 +120,9 @@ def test_an_interrupted_generation_goes_on(interrupted, tmp_path, monkeypatch):
     labelled = []
 
     class Pool(generation.LabelPool):
-        def labels(self, formulas):
+        def results(self, formulas):
             labelled.extend(formulas)
-            return super().labels(formulas)
+            return super().results(formulas)
 
     monkeypatch.setattr(generation, "LabelPool", Pool)
     _, entry = map(json.loads, (tmp_path / "x.journal").read_text().splitlines())
