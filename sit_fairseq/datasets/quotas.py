@@ -132,11 +132,12 @@ class BySize(Quota):
 
     def __init__(self, chunks: Iterator[List[Tuple[str, Label]]], *wanted: Any) -> None:
         super().__init__(*wanted)
-        self._chunks, self._chunk = chunks, {}
+        self._chunks = chunks
+        self._chunk: Dict[str, Label] = {}
         self._drawn = self._before = 0
 
     def draws(self, number: int) -> Iterator[List[str]]:
-        self._chunk: Dict[str, Label] = {}
+        self._chunk = {}
         for source, label in next(self._chunks):
             self._drawn += 1
             self._chunk.setdefault(source, label)

@@ -86,10 +86,10 @@ class Domain:
         if not (text and self.name and isinstance(self.version, int)):
             return "needs a name, a version that is a whole number, and a pattern of symbols"
         draws = self.recipe is not None or self.cells is not None
-        for name, least in (("judges", 1), ("labels", int(draws)), ("arity", 0)):
+        needed = ("judges", 1, "class"), ("labels", int(draws), "function"), ("arity", 0, "number")
+        for name, least, what in needed:
             if not isinstance(getattr(self, name), Mapping) or len(getattr(self, name)) < least:
-                what = {"judges": "a class", "labels": "a function", "arity": "a number"}[name]
-                return f"needs {name}: {what} for each name"
+                return f"needs {name}: a {what} for each name"
         try:
             if self.name not in names():  # whose patterns are compiled when they are needed
                 SymbolPattern(self.symbols)

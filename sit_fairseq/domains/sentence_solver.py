@@ -116,8 +116,7 @@ class SentenceSolver(Solver):
         All forms of a source are asked with the first beam, and then with wider ones, the source
         itself last: another form finds more than a wider beam.
         """
-        forms, beams = [], self.limits.beams
-        options = {"verify": self._judges, "constrained": self._grammar}
+        forms, beams, satisfied = [], self.limits.beams, Verdict.satisfied
         for source in sources:
             made: Dict[str, Callable] = {source: list}
             for tokens, whole in self.domain.rewrite(source.split()) if self.domain.rewrite else ():
@@ -125,18 +124,19 @@ class SentenceSolver(Solver):
             forms.append(list(made.items()))
         found: Dict[int, Any] = {}
 
+        def unmet(places: Iterable[int]) -> List[int]:
+            return [p for p in places if p not in found or found[p].verdict is not satisfied]
+
         def ask(places: Iterable[int], form: int, widths: Sequence[int]) -> None:
-            left = [
-                p for p in places if p not in found or found[p].verdict is not Verdict.satisfied
-            ]
-            left = [place for place in left if form < len(forms[place])]
+            left = [place for place in unmet(places) if form < len(forms[place])]
             asked = [forms[place][form][0] for place in left]
-            for place, one in zip(left, self.model.answer(asked, beams=widths, **options)):
-                if form and one.verdict is Verdict.satisfied:
+            how = {"verify": self._judges, "constrained": self._grammar, "beams": widths}
+            for place, one in zip(left, self.model.answer(asked, **how)):
+                if form and one.verdict is satisfied:
                     answer = " ".join(forms[place][form][1](one.text.split()))
                     (verdict,) = self._judges.verify_all([(sources[place], answer)])
                     one = replace(one, text=answer, verdict=verdict)
-                if one.verdict is Verdict.satisfied or not form and place not in found:
+                if one.verdict is satisfied or not form and place not in found:
                     found[place] = one
 
         places = range(len(sources))
@@ -151,7 +151,7 @@ class SentenceSolver(Solver):
         others = range(1, max(map(len, forms), default=0))
         ask(long, 1, beams)
         ask_in_turn(places, (0, *others), beams[:1])
-        left = [place for place in places if found[place].verdict is not Verdict.satisfied]
+        left = unmet(places)
         for place, solvable in zip(left, self._judges.solvable([sources[p] for p in left])):
             possible[place] = solvable
         if beams[1:]:

@@ -132,7 +132,7 @@ def read_dimacs(text: str) -> Reading:
     clauses: List[List[str]] = [[]]  # the last one has no end yet
     announced = None
     for number, line in enumerate(text.splitlines(), start=1):
-        words = line.split()
+        words, place = line.split(), f"line {number} of DIMACS"
         if not words or words[0][0] in "cC":
             continue
         if words[0].startswith("%"):
@@ -140,23 +140,19 @@ def read_dimacs(text: str) -> Reading:
         if announced is None:
             header = _HEADER.fullmatch(line)
             if header is None:
-                raise MalformedFormula(
-                    f"line {number} of DIMACS is not 'p cnf VARIABLES CLAUSES', and no other kind "
-                    "(WCNF, ICNF, QDIMACS) is read"
-                )
+                others = "and no other kind (WCNF, ICNF, QDIMACS) is read"
+                raise MalformedFormula(f"{place} is not 'p cnf VARIABLES CLAUSES', {others}")
             variables, announced = map(int, header.groups())
             continue
         for word in words:
             if not re.fullmatch(r"[+-]?\d{1,18}", word):
-                what = f"{excerpt(word)} is no number of a variable"
-                raise MalformedFormula(f"line {number} of DIMACS: {what}")
+                raise MalformedFormula(f"{place}: {excerpt(word)} is no number of a variable")
             literal = int(word)
             if abs(literal) > variables:
-                what = f"{word} is of no variable from 1 to {variables}"
-                raise MalformedFormula(f"line {number} of DIMACS: {what}")
+                raise MalformedFormula(f"{place}: {word} is of no variable from 1 to {variables}")
             if literal:
-                name = f"x{abs(literal)}"
-                clauses[-1] += ["!"] * (literal < 0) + [names.setdefault(name, f"p{len(names)}")]
+                name = names.setdefault(f"x{abs(literal)}", f"p{len(names)}")
+                clauses[-1] += ["!"] * (literal < 0) + [name]
             else:
                 clauses.append([])
     rest = clauses.pop()
@@ -168,10 +164,9 @@ def read_dimacs(text: str) -> Reading:
             + (", but the last one does not" if rest else "")
         )
     joined = []
-    for number, clause in enumerate(clauses):
+    for left, clause in zip(reversed(range(len(clauses))), clauses):
         literals = sum(token != "!" for token in clause)
-        joined += ["&"] * (number < len(clauses) - 1) + ["|"] * (literals - 1)
-        joined += clause or ["0"]
+        joined += [*["&"] * min(left, 1), *["|"] * (literals - 1), *(clause or ["0"])]
     return Reading.numbered(joined or ["1"], list(names))
 
 

@@ -11,10 +11,7 @@ _WIDTHS, _PER_WIDTH = range(2, 17), 10
 
 
 def held_out_sets(
-    name: str,
-    written: Iterable[List[str]],
-    longest: int,
-    usable: Callable[[Sequence[str]], Any],
+    name: str, written: Iterable[List[str]], longest: int, usable: Callable[[Sequence[str]], Any]
 ) -> Dict[str, List[str]]:
     """The set ``name`` of formulas that people wrote, of at most ``longest`` tokens, the same
     negated, and conjunctions of literals: those that are ``usable``, and none a renaming of

@@ -27,12 +27,7 @@ name without quotes. Refused, with advice, is whatever has several meanings:
 import re
 from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence
 
-from sit_fairseq.domains.formulas.syntax import (
-    ARITY,
-    CONSTANTS,
-    OPERATORS,
-    check_formula,
-)
+from sit_fairseq.domains.formulas.syntax import ARITY, CONSTANTS, OPERATORS, check_formula
 from sit_fairseq.domains.solver import Reading
 from sit_fairseq.errors import MalformedFormula, excerpt
 

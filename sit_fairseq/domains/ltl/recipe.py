@@ -44,8 +44,9 @@ class SpotLabeller:
     def __init__(self, depth_first: bool = False) -> None:
         self.depth_first = depth_first
 
-    def __reduce__(self) -> Tuple:
-        return _with_spot, (self.depth_first,)
+    def __setstate__(self, state: Dict[str, bool]) -> None:
+        vars(self).update(state)
+        spot_installed()  # a worker loads it before the time of its first item is taken
 
     def __call__(self, formula: str) -> Label:
         tokens = formula.split()
@@ -55,11 +56,6 @@ class SpotLabeller:
         if trace is None:
             return Label("", "unsatisfiable")
         return Label(" ".join(trace.tokens), "zero_in_trace" if "0" in trace.tokens else None)
-
-
-def _with_spot(depth_first: bool) -> SpotLabeller:
-    spot_installed()  # a worker loads it before the time of its first item is taken
-    return SpotLabeller(depth_first)
 
 
 LABELS = {"spot": SpotLabeller(), "depth-first": SpotLabeller(depth_first=True)}

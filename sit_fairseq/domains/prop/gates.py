@@ -18,9 +18,7 @@ _MOST_TOKENS = 1000
 Clause = FrozenSet[int]
 
 
-def without_gates(
-    tokens: Sequence[str],
-) -> Tuple[List[str], Callable[[Sequence[str]], List[str]]]:
+def without_gates(tokens: Sequence[str]) -> Tuple[List[str], Callable[[Sequence[str]], List[str]]]:
     """An equally satisfiable formula over the inputs, and what adds the gates to its answers.
 
     Gates are conjunctions, disjunctions, exclusive ors of two inputs, and equivalences. Their
