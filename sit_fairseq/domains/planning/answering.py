@@ -106,7 +106,7 @@ class PlanSolver(Solver):
                 continue
             goal = beyond_reach(*by_kind(task))
             if goal is not None:
-                yield place, _none(f"no action leads to {written(goal)}", task.domain.domain.name)
+                yield place, _none(f"no action leads to {goal}", task.domain.domain.name)
                 continue
             try:
                 left[place] = self._matched(task, self.model)

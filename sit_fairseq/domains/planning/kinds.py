@@ -56,10 +56,12 @@ def by_kind(read: PddlProblem) -> Tuple[PlanningDomain, Problem]:
     labels = {kind: label(kind) for kind in kinds.values()}
     asked = _asked(domain)
     static = {atom for atom in problem.initial if atom[0] in domain.static}
+    without = {atom for atom in problem.without if atom[0] not in domain.static or atom in static}
     return with_kinds(read.domain, labels), Problem(
         {name: labels[kind] for name, kind in kinds.items()},
-        frozenset(atom for atom in problem.initial if atom[0] not in asked),
+        frozenset(a for a in problem.initial if a[0] not in asked or a in without),
         problem.goal - static,
+        frozenset(without),
     )
 
 

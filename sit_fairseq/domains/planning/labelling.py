@@ -6,6 +6,7 @@ Plans lack their useless actions. A planner gets problems in names of our own, w
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +22,7 @@ from sit_fairseq.domains.planning.strips import (
     Problem,
     State,
     apply,
+    ground,
     obstacle,
     written,
 )
@@ -65,14 +67,16 @@ def all_states(
     return states, after
 
 
-def nearest(graph: Graph, goal: State, rng: Random, most: int) -> Iterator[Tuple[State, Action]]:
-    """Some of the states from which a goal can be reached, each with an action of a shortest way."""
+def nearest(
+    graph: Graph, problem: Problem, rng: Random, most: int
+) -> Iterator[Tuple[State, Action]]:
+    """Some of the states from which the goal can be reached, each with an action of a shortest way."""
     states, after = graph
     before: List[List[int]] = [[] for _ in states]
     for place, ways in enumerate(after):
         for _, found in ways:
             before[found].append(place)
-    steps = {place: 0 for place, state in enumerate(states) if goal <= state}
+    steps = {place: 0 for place, state in enumerate(states) if problem.reached(state)}
     ring = list(steps)
     for place in ring:
         for one in before[place]:
@@ -85,8 +89,8 @@ def nearest(graph: Graph, goal: State, rng: Random, most: int) -> Iterator[Tuple
         yield states[place], rng.choice(good)
 
 
-def exchanged(problem: Problem, fixed: FrozenSet[str], rng: Random) -> State:
-    """The goal with objects of a sort exchanged, but those that are fixed."""
+def exchanged(problem: Problem, fixed: FrozenSet[str], rng: Random) -> Problem:
+    """The problem with objects of a sort exchanged in its goal, but those that are fixed."""
     alike: Dict[str, List[str]] = {}
     for name, sort in problem.sorts.items():
         if name not in fixed:
@@ -94,7 +98,8 @@ def exchanged(problem: Problem, fixed: FrozenSet[str], rng: Random) -> State:
     to = {name: name for name in problem.sorts}
     for some in alike.values():
         to.update(zip(some, rng.sample(some, len(some))))
-    return frozenset((atom[0], *(to[name] for name in atom[1:])) for atom in problem.goal)
+    goal, without = (frozenset(ground(some, to)) for some in (problem.goal, problem.without))
+    return replace(problem, goal=goal, without=without)
 
 
 def shortened(domain: PlanningDomain, problem: Problem, plan: List[Action]) -> List[Action]:
@@ -108,7 +113,7 @@ def shortened(domain: PlanningDomain, problem: Problem, plan: List[Action]) -> L
             if obstacle(domain, state, problem.sorts, action) is None:
                 state = apply(domain, state, action)
                 rest.append(action)
-        if problem.goal <= state:
+        if problem.reached(state):
             plan = rest
         else:
             place += 1
@@ -210,12 +215,13 @@ def _plain(domain: PlanningDomain, problem: Problem) -> Tuple[Tuple[str, str], D
         initial += [
             f"(differ {objects[name]} {o})" for n, o in objects.items() if differ and n != name
         ]
+    goal = [*map(atom, problem.goal), *(f"(not {atom(a)})" for a in problem.without)]
     fixed = [names[f"o:{one}"] for one in sorted(constants)]
     others = [one for one in objects.values() if one not in fixed]
     texts = (
         f"(define (domain d) (:requirements :strips :negative-preconditions)"
         f" (:constants {' '.join(fixed)}) (:predicates {' '.join(predicates)}) {' '.join(actions)})",
         f"(define (problem p) (:domain d) (:objects {' '.join(others)})"
-        f" (:init {' '.join(initial)}) (:goal (and {' '.join(map(atom, problem.goal))})))",
+        f" (:init {' '.join(initial)}) (:goal (and {' '.join(goal)})))",
     )
     return texts, {new: one.partition(":")[2] for one, new in names.items()}

@@ -132,9 +132,9 @@ def _match(
                 yield (name, *(objects[place] for place in places))
 
     objects = {name: sorts[kind] for name, kind in problem.sorts.items() if kind in sorts}
-    initial, goal = (frozenset(translated(atoms)) for atoms in (problem.initial, problem.goal))
+    parts = (problem.initial, problem.goal, problem.without)
     seen = replace(known, operators=ours)
-    made = Problem(objects, initial, goal)
+    made = Problem(objects, *(frozenset(translated(atoms)) for atoms in parts))
     return Match((domain, problem), learnt, seen, made, found.operators, found.predicates, sorts)
 
 
@@ -272,7 +272,8 @@ def _sorts(
         ours.get(sort, frozenset()): sort for sort in learnt.by_kind.values()
     }
     counted = {other for other, _ in found.predicates.values()}
-    named = {n for a in problem.initial | problem.goal if a[0] in counted for n in a[1:]}
+    said = problem.initial | problem.goal | problem.without
+    named = {n for a in said if a[0] in counted for n in a[1:]}
     for name, kind in problem.sorts.items():
         if name in named:
             theirs.setdefault(kind, set())

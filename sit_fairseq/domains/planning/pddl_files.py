@@ -1,5 +1,5 @@
-"""Domains and problems of files in PDDL: STRIPS with types, constants, equality, preconditions after
-``not``, and action costs, which are ignored.
+"""Domains and problems of files in PDDL: STRIPS with types, constants, equality, preconditions and
+goals after ``not``, and action costs, which are ignored.
 
 Sections stand in any order. A requirement is not checked: what STRIPS lacks is refused where it
 stands. Upper and lower case are the same in PDDL; names are kept as the file defines them.
@@ -8,7 +8,7 @@ Parameters are called ``?x`` as there.
 
 import codecs
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, Sequence, Tuple, Union
@@ -34,7 +34,8 @@ class PddlDomain:
 
     Attributes:
         domain: whose operators have types for sorts.
-        above: the types that an object of a type has, itself and ``object`` among them.
+        above: the types that an object of a type has, itself and ``object`` among them. An object of
+            ``(either t u)`` has both.
         constants: the type of each object that all problems have, by its name.
         costs: whether some action has a cost.
     """
@@ -154,15 +155,21 @@ class _Reader:
     def objects(self, items: Sequence[Item]) -> None:
         """Notes objects; one that stands twice is of the narrower type."""
         for name, types in self.typed(items):
-            if len(types) > 1:
-                raise self._text.refuse(name, "an object has one type, not either of several")
-            (new,), known = self.sorts(types), name in self._objects
+            new, known = self._one(self.sorts(types)), name in self._objects
             found = self._objects.find(name) if known else self._objects.define(name)
             old = self._sorts.setdefault(found, new)
             if old in self._above[new]:
                 self._sorts[found] = new
             elif new not in self._above[old]:
                 raise self._text.refuse(name, f"object {name} is of type {old} and of type {new}")
+
+    def _one(self, types: FrozenSet[str]) -> str:
+        """The type of an object of certain types."""
+        if len(types) == 1:
+            return min(types)
+        name = f"(either {' '.join(sorted(types))})"
+        self._above[name] = frozenset((name,)).union(*map(self._above.get, types))
+        return name
 
     def group(self, item: Item) -> Group:
         """What should be a group with something in it."""
@@ -178,6 +185,12 @@ class _Reader:
             reason = f"{predicate} has {self._arity[name]} objects, not {len(terms)}"
             raise self._text.refuse(predicate, reason)
         return (name, *map(term, terms))
+
+    def pair(self, item: Group, term: Callable[[Item], str]) -> Tuple[str, str]:
+        """The two terms of an equality."""
+        if len(item) != 3:
+            raise self._text.refuse(item, f"'=' has 2 objects, not {len(item) - 1}")
+        return term(item[1]), term(item[2])
 
     def literals(self, items: Sequence[Item]) -> Iterator[Tuple[bool, Group]]:
         """The atoms of conjunctions, each with whether it is plain or denied."""
@@ -251,10 +264,8 @@ class _DomainReader(_Reader):
         for holds, atom in self.literals([condition]):
             if atom[0] != "=":
                 (before if holds else without).append(self.atom(atom, term))
-            elif len(atom) != 3:
-                raise self._text.refuse(atom, f"'=' has 2 objects, not {len(atom) - 1}")
             else:
-                (same if holds else distinct).append(tuple(map(term, atom[1:])))
+                (same if holds else distinct).append(self.pair(atom, term))
         for holds, atom in self.literals([effect]):
             if atom[0] != "increase":
                 (add if holds else delete).append(self.atom(atom, term))
@@ -278,14 +289,17 @@ class _ProblemReader(_Reader):
             if not self._sections[name]:
                 raise UserError(f"{self._text.name}: the problem has no ({name} ...)")
         self.objects(self.section(":objects"))
-        initial, goal = set(), set()
+        initial, goal, without = set(), set(), set()
         for holds, item in self.literals(self.section(":init")):
             if item[0] != "=":  # a number, such as a cost
                 atom = self.atom(item, self._objects.find)
                 initial.update([atom] if holds else [])  # what is denied does not hold anyway
         for holds, item in self.literals(self.section(":goal")):
-            if not holds or item[0] == "=":
-                raise self._text.refuse(item, "a goal of STRIPS has atoms without 'not' or '='")
-            goal.add(self.atom(item, self._objects.find))
-        problem = Problem(self._sorts, frozenset(initial), frozenset(goal))
-        return PddlProblem(self._domain, problem)
+            if item[0] != "=":
+                (goal if holds else without).add(self.atom(item, self._objects.find))
+                continue
+            one, other = self.pair(item, self._objects.find)
+            if (one == other) != holds:
+                raise self._text.refuse(item, "this part of the goal never holds")
+        problem = Problem(self._sorts, *map(frozenset, (initial, goal, without)))
+        return PddlProblem(replace(self._domain, above=self._above), problem)

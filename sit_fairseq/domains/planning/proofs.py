@@ -6,20 +6,25 @@ from typing import Dict, List, Optional, Tuple
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.strips import (
     Action,
-    Atom,
     PlanningDomain,
     Problem,
     State,
     apply,
+    written,
 )
 
 # The most actions, and the most states with the most atoms in all, that a proof looks at.
 _ACTIONS, _STATES, _ATOMS = 200_000, 10_000, 5_000_000
 
 
-def beyond_reach(domain: PlanningDomain, problem: Problem) -> Optional[Atom]:
-    """An atom of the goal that would never hold even if nothing ceased to hold (Bonet and Geffner
-    2001); None if there is none, or to find it would take too long."""
+def beyond_reach(domain: PlanningDomain, problem: Problem) -> Optional[str]:
+    """A part of the goal that never holds; None if none is found, or to find it would take too long.
+    An atom would not hold even if nothing ceased to hold (Bonet and Geffner 2001), or what must not
+    hold never ceases to."""
+    deleted = {atom[0] for operator in domain.operators.values() for atom in operator.delete}
+    for atom in sorted(problem.without & problem.initial):
+        if atom[0] not in deleted:
+            return f"(not {written(atom)})"
     lasting = {
         name: replace(operator, delete=(), without=())
         for name, operator in domain.operators.items()
@@ -33,7 +38,7 @@ def beyond_reach(domain: PlanningDomain, problem: Problem) -> Optional[Atom]:
             if looked > _ACTIONS:
                 return None
         if more == state:
-            return min(problem.goal - state)
+            return written(min(problem.goal - state))
         state = frozenset(more)
     return None
 
@@ -51,7 +56,7 @@ def visited(
     before: Dict[State, Tuple[State, Action]] = {problem.initial: (problem.initial, ())}
     waiting = [problem.initial]
     for state in waiting:
-        if problem.goal <= state:
+        if problem.reached(state):
             plan: List[Action] = []
             while before[state][1]:
                 state, action = before[state]

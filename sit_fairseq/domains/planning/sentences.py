@@ -5,7 +5,8 @@ A sentence is a word for the domain, then atoms in any order, each a predicate a
     ferry: ferry.at a1 b2 ferry.at-ferry b1 ferry.empty-ferry ferry.at? a1 b1
 
 Atoms that hold are plain (``at``), those of the goal that do not hold yet have a question mark
-(``at?``), those of the goal that hold an exclamation mark (``at!``). An answer is an action,
+(``at?``), those of the goal that hold an exclamation mark (``at!``). Of atoms that must not hold in
+the end ``at-?`` says that they do, ``at-!`` that they do not. An answer is an action,
 ``ferry.sail b1 b2``. Objects are symbols, named by their sort and a number.
 
 Left out is what makes no difference: static atoms that no action asks for, and atoms that nothing
@@ -22,7 +23,7 @@ from typing import Any, Container, Dict, FrozenSet, List, Mapping, Optional, Seq
 from sit_fairseq.domains.planning.learnt import Learnt
 from sit_fairseq.domains.planning.strips import Action, Atom, PlanningDomain, Problem, State
 
-_WANTED, _REACHED, _STEP = "?", "!", "<"
+_WANTED, _REACHED, _STEP, _NOT = "?", "!", "<", "-"
 
 # The most objects that look alike, times atoms and objects, that are marked one after the other.
 _MOST_MARKED = 200_000
@@ -55,9 +56,9 @@ class Writer:
         self.domain, self.problem, self._learnt, self._words = domain, problem, learnt, words
         self._names = naming(problem) if numbered else _in_order(problem, problem.sorts)
         self._objects = {new: old for old, new in self._names.items()}
-        self.untold = {a[0] for a in problem.goal if not self._known(f"{a[0]}{_WANTED}")}
-        told = frozenset(atom for atom in problem.goal if atom[0] not in self.untold)
-        self._goal = renamed(told, self._names)
+        self.untold: Set[str] = set()
+        self._goal = self._told(problem.goal, _WANTED)
+        self._without = self._told(problem.without, _NOT + _WANTED)
         operators = domain.operators.values()
         asked = {a[0] for o in operators for a in (*o.before, *o.without)}
         deleted = {a[0] for o in operators for a in o.delete}
@@ -107,6 +108,12 @@ class Writer:
     def _known(self, name: str) -> bool:
         return self._words is None or self._learnt.word(name) in self._words
 
+    def _told(self, goal: State, mark: str) -> State:
+        """The atoms of a goal that a model has words for, in the names of sentences."""
+        told = {atom for atom in goal if self._known(f"{atom[0]}{mark}")}
+        self.untold |= {atom[0] for atom in goal - told}
+        return renamed(told, self._names)
+
     def _static(self, asked: Set[str]) -> List[Atom]:
         """The words and objects of what no action changes."""
         learnt, pairs = self._learnt, defaultdict(set)
@@ -134,6 +141,9 @@ class Writer:
         """The words and objects of a state in the names of sentences."""
         learnt, goal, found = self._learnt, self._goal, list(self._fixed)
         found += [(learnt.word(f"{a[0]}{_WANTED}"), *a[1:]) for a in goal - state]
+        for atom in self._without:
+            name = f"{atom[0]}{_NOT}{_WANTED if atom in state else _REACHED}"
+            found += [(learnt.word(name), *atom[1:])] if self._known(name) else []
         for atom in state:
             name = atom[0]
             if name in self.domain.static or name in self._done:
@@ -210,7 +220,8 @@ def naming(problem: Problem) -> Dict[str, str]:
     It has one only between objects that differ and that no refinement tells apart; and in problems so
     large that marking one after the other would take long.
     """
-    goal = ((f"{a[0]}{_WANTED}", *a[1:]) for a in problem.goal)
+    goal = [(f"{a[0]}{_WANTED}", *a[1:]) for a in problem.goal]
+    goal += [(f"{a[0]}{_NOT}{_WANTED}", *a[1:]) for a in problem.without]
     atoms = [*problem.initial, *goal]
     numbers = _refined(problem.sorts, atoms)
     alike = len(numbers) - len(set(numbers.values()))

@@ -83,7 +83,7 @@ class _Task:
         self._seen: Set[State] = {first.state}
         self.front, self._later = [first], []
         self.calls, self.first = 0, None
-        self.goal: Optional[_Node] = first if self.problem.goal <= first.state else None
+        self.goal: Optional[_Node] = first if self.problem.reached(first.state) else None
 
     def open(self) -> bool:
         """Whether there is a state to ask about."""
@@ -116,7 +116,7 @@ class _Task:
                 if state not in self._seen:
                     self._seen.add(state)
                     found.append(_Node(state, node.score + score, action, node))
-        ends = [node for node in found if self.problem.goal <= node.state]
+        ends = [node for node in found if self.problem.reached(node.state)]
         if ends:
             self.goal = max(ends, key=lambda node: node.score)
             return

@@ -47,11 +47,17 @@ class Problem:
         sorts: the sort of each object, by its name.
         initial: the atoms that hold, static ones too.
         goal: the atoms that must hold in the end.
+        without: those that must not.
     """
 
     sorts: Mapping[str, str]
     initial: State
     goal: State
+    without: State = frozenset()
+
+    def reached(self, state: State) -> bool:
+        """Whether a state is as it must be in the end."""
+        return self.goal <= state and self.without.isdisjoint(state)
 
 
 @dataclass(frozen=True)
@@ -161,7 +167,8 @@ def execute(domain: PlanningDomain, problem: Problem, plan: Iterable[Action]) ->
         if reason is not None:
             return Failure(step, reason)
         state = apply(domain, state, action)
-    missing = problem.goal - state
-    if missing:
-        return Failure(step + 1, f"the goal {written(min(missing))} does not hold")
+    for atom in sorted(problem.goal - state):
+        return Failure(step + 1, f"the goal {written(atom)} does not hold")
+    for atom in sorted(problem.without & state):
+        return Failure(step + 1, f"the goal (not {written(atom)}) does not hold")
     return None

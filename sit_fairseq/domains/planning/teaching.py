@@ -1,7 +1,7 @@
 """Training data of any domain in PDDL, for ``sit train planning``."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
@@ -208,20 +208,20 @@ class _Lesson:
         fixed = frozenset(self.learnt.constants)
         graph = all_states(domain, problem) if turn == 0 and given is None else None
         if graph is not None:
-            most, goal = max(_STATES, len(graph[0]) // _HUNDREDTH), problem.goal
+            most, asked = max(_STATES, len(graph[0]) // _HUNDREDTH), problem
             for number in range(_GOALS):
-                labelled = list(nearest(graph, goal, rng, most))
-                if number == 0 and not labelled and not goal <= problem.initial:
+                labelled = list(nearest(graph, asked, rng, most))
+                if number == 0 and not labelled and not problem.reached(problem.initial):
                     return "", "no plan exists"
-                self._add(found, goal, labelled, 1)
-                goal = exchanged(problem, fixed, rng)
+                self._add(found, asked, labelled, 1)
+                asked = exchanged(problem, fixed, rng)
             return "states", ""
         if turn and given is None:
             state = problem.initial
             for _ in range(rng.randint(0, 12)):
                 ways = sorted(applicable(domain, state, problem.sorts))
                 state = apply(domain, state, rng.choice(ways)) if ways else state
-            problem = Problem(problem.sorts, state, exchanged(problem, fixed, rng))
+            problem = replace(exchanged(problem, fixed, rng), initial=state)
         if given is not None:
             plan = None if turn else self._read(given, found)
             if turn or plan is None:
@@ -238,7 +238,7 @@ class _Lesson:
         for action in shortened(domain, problem, plan) if len(plan) <= 300 else plan:
             labelled.append((state, action))
             state = apply(domain, state, action)
-        self._add(found, problem.goal, labelled, _TIMES)
+        self._add(found, problem, labelled, _TIMES)
         return "plans", ""
 
     def _given(self, path: str) -> Optional[Path]:
@@ -257,9 +257,8 @@ class _Lesson:
         except LookupError:
             return None
 
-    def _add(self, found: Match, goal: State, labelled: _Labelled, times: int) -> None:
-        problem, rng = found.problem, Random(self.options.seed + len(self.groups))
-        asked = Problem(problem.sorts, problem.initial, goal)
+    def _add(self, found: Match, asked: Problem, labelled: _Labelled, times: int) -> None:
+        rng = Random(self.options.seed + len(self.groups))
         writer = Writer(self.learnt, found.domain, asked, numbered=False)
         group = [
             (" ".join(writer.sentence(state, rng)), " ".join(writer.written(action)))

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -21,8 +22,10 @@ def test_a_goal_that_no_action_leads_to_is_named():
         "in-city l c, at t l, at o l, in-city m d",
         "at o m",
     )
-    assert beyond_reach(domain, lost) == ("at", "o", "m")
+    assert beyond_reach(domain, lost) == "(at o m)"
     assert beyond_reach(domain, start) is None
+    stays = replace(lost, goal=frozenset(), without=frozenset({("in-city", "m", "d")}))
+    assert beyond_reach(domain, stays) == "(not (in-city m d))"
 
 
 def test_towers_that_stand_on_themselves_have_no_plan():

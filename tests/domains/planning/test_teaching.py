@@ -122,7 +122,7 @@ def test_ways_are_shortest_and_plans_lose_useless_actions():
     domain, task = loaded()
     graph = all_states(domain, task)
     shortest = len(visited(domain, task)[1])
-    action = dict(nearest(graph, task.goal, Random(1), 999))[task.initial]
+    action = dict(nearest(graph, task, Random(1), 999))[task.initial]
     assert action[0] == "2take" and shortest == 6
     plan = [("2take", "y"), ("leave", "y"), *visited(domain, task)[1]]
     assert execute(domain, task, plan) is None
