@@ -12,7 +12,7 @@ from sit_fairseq.domains.planning.pddl_files import (
     read_problem,
     read_text,
 )
-from sit_fairseq.domains.planning.proofs import beyond_reach, visited
+from sit_fairseq.domains.planning.proofs import beyond_reach, shortest
 from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import execute, written
 from sit_fairseq.domains.solver import Limits, Solved, Solver, Status
@@ -159,14 +159,14 @@ class PlanSolver(Solver):
                 place, (task, writer) = asked[at], left[asked[at]]
                 notes, plan = [self._note], found.plan and list(map(task.in_file, found.plan))
                 if plan is None and place not in possible:
-                    possible[place], shortest = visited(*task.file)
+                    possible[place], known = shortest(*task.file)
                     if possible[place] is False:
                         del left[place]
                         yield place, _none(
                             "no state that can be reached has the goal", task.learnt.domain.name
                         )
-                    elif shortest and _untold(task, writer):
-                        plan = shortest
+                    elif known and _untold(task, writer):
+                        plan = known
                         notes.append(f"found without the model, which {_untold(task, writer)}")
                 text = None if plan is None else "\n".join(map(written, plan))
                 if text is not None and self.right(place, text):

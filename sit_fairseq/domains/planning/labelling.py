@@ -9,12 +9,24 @@ import sys
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from itertools import chain, product
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Callable, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Tuple
+from typing import (
+    Callable,
+    Dict,
+    FrozenSet,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Tuple,
+)
 
-from sit_fairseq.domains.planning.applicable import applicable
+from sit_fairseq.domains.planning.proofs import Graph
 from sit_fairseq.domains.planning.strips import (
     Action,
     Atom,
@@ -27,13 +39,6 @@ from sit_fairseq.domains.planning.strips import (
     written,
 )
 
-# The most states of a problem that are all visited, and actions in them: some seconds, and some tens of
-# megabytes.
-MOST_STATES, _ACTIONS = 10_000, 200_000
-
-# The states of a problem, the nearest first, with what each action leads to, by its place.
-Graph = Tuple[List[State], List[List[Tuple[Action, int]]]]
-
 
 class Planner(NamedTuple):
     """A planner that is installed: its name, and what finds a plan in some CPU seconds."""
@@ -42,36 +47,11 @@ class Planner(NamedTuple):
     plan: Callable[[PlanningDomain, Problem, float], Optional[List[Action]]]
 
 
-def all_states(
-    domain: PlanningDomain, problem: Problem, most: int = MOST_STATES
-) -> Optional[Graph]:
-    """All states that can be reached; None if they are more than ``most``, or have too many actions."""
-    left = _ACTIONS
-    places: Dict[State, int] = {problem.initial: 0}
-    states, after = [problem.initial], []
-    for state in states:
-        ways = []
-        some = sorted(applicable(domain, state, problem.sorts))
-        left -= len(some)
-        if left < 0:
-            return None
-        for action in some:
-            found = apply(domain, state, action)
-            if found not in places:
-                if len(places) >= most:
-                    return None
-                places[found] = len(states)
-                states.append(found)
-            ways.append((action, places[found]))
-        after.append(ways)
-    return states, after
-
-
 def nearest(
     graph: Graph, problem: Problem, rng: Random, most: int
 ) -> Iterator[Tuple[State, Action]]:
     """Some of the states from which the goal can be reached, each with an action of a shortest way."""
-    states, after = graph
+    states, after, _ = graph
     before: List[List[int]] = [[] for _ in states]
     for place, ways in enumerate(after):
         for _, found in ways:
@@ -169,59 +149,65 @@ def read_plan(text: str, names: Dict[str, str]) -> Optional[List[Action]]:
 
 
 def _plain(domain: PlanningDomain, problem: Problem) -> Tuple[Tuple[str, str], Dict[str, str]]:
-    """A domain and a problem in PDDL with atoms for sorts, and what each name stands for."""
-    names: Dict[str, str] = {}
-    for letter, some in (("o", problem.sorts), ("a", domain.operators), ("p", domain.predicates)):
-        names.update((f"{letter}:{one}", f"{letter}{n}") for n, one in enumerate(some))
+    """A domain and a problem in PDDL with atoms for sorts and for what is the same or differs, and what
+    each name stands for."""
     operators = domain.operators.values()
-    unions = sorted({tuple(sorted(s)) for o in operators for s in o.parameters.values()})
-    differ = any(o.distinct for o in operators)
+    unions = list(dict.fromkeys(sorts for o in operators for sorts in o.parameters.values()))
+    before = {
+        o.name: [
+            *o.before,
+            *((f"sort {unions.index(sorts)}", name) for name, sorts in o.parameters.items()),
+            *(("same or not", *pair) for pair in o.same),
+            *(("differ or not", *pair) for pair in o.distinct),
+        ]
+        for o in operators
+    }
+    pairs = product(problem.sorts, repeat=2) if any(o.same or o.distinct for o in operators) else ()
+    initial = [
+        *problem.initial,
+        *(
+            (f"sort {n}", o)
+            for o, s in problem.sorts.items()
+            for n, u in enumerate(unions)
+            if s in u
+        ),
+        *(("same or not" if one == two else "differ or not", one, two) for one, two in pairs),
+    ]
+    arity = {a[0]: len(a) - 1 for a in chain(initial, *before.values())} | {**domain.predicates}
+    names: Dict[str, str] = {}
+    for letter, some in (("o", problem.sorts), ("a", domain.operators), ("p", arity)):
+        names.update((f"{letter}:{one}", f"{letter}{n}") for n, one in enumerate(some))
 
-    def atom(one: Atom, terms: Dict[str, str] = {}) -> str:
-        objects = (terms.get(term) or names[f"o:{term}"] for term in one[1:])
-        return written((names[f"p:{one[0]}"], *objects))
+    def texts(
+        atoms: Iterable[Atom], terms: Mapping[str, str] = {}, sign: str = "{}"
+    ) -> Iterator[str]:
+        for predicate, *some in atoms:
+            objects = (terms.get(term) or names[f"o:{term}"] for term in some)
+            yield sign.format(written((names[f"p:{predicate}"], *objects)))
 
-    constants, actions = set(), []
-    for one in operators:
-        terms = {parameter: f"?x{n}" for n, parameter in enumerate(one.parameters)}
-        atoms = [*one.before, *one.without, *one.add, *one.delete]
-        pairs = [*one.distinct, *one.same]
-        constants |= {t for a in [*(a[1:] for a in atoms), *pairs] for t in a if t not in terms}
-        before = [atom(a, terms) for a in one.before]
-        before += [f"(not {atom(a, terms)})" for a in one.without]
-        for kind, some in (("differ", one.distinct), ("same", one.same)):
-            both = ([terms.get(t) or names[f"o:{t}"] for t in pair] for pair in some)
-            before += [written((kind, *pair)) for pair in both]
-        sorts = {terms[p]: unions.index(tuple(sorted(s))) for p, s in one.parameters.items()}
-        before += [f"(s{number} {term})" for term, number in sorts.items()]
-        after = [atom(a, terms) for a in one.add]
-        gone = [a for a in one.delete if a not in one.add]
-        after += [f"(not {atom(a, terms)})" for a in gone]
+    actions, fixed = [], set()
+    for o in operators:
+        terms = {parameter: f"?x{n}" for n, parameter in enumerate(o.parameters)}
+        atoms = (*before[o.name], *o.without, *o.add, *o.delete)
+        fixed |= {names[f"o:{term}"] for a in atoms for term in a[1:] if term not in terms}
+        asked = [*texts(before[o.name], terms), *texts(o.without, terms, "(not {})")]
+        gone = (atom for atom in o.delete if atom not in o.add)
+        effects = [*texts(o.add, terms), *texts(gone, terms, "(not {})")]
         actions.append(
-            f"(:action {names[f'a:{one.name}']} :parameters ({' '.join(terms.values())})"
-            f" :precondition (and {' '.join(before)}) :effect (and {' '.join(after)}))"
+            f"(:action {names[f'a:{o.name}']} :parameters ({' '.join(terms.values())})"
+            f" :precondition (and {' '.join(asked)}) :effect (and {' '.join(effects)}))"
         )
     predicates = [
         written((names[f"p:{name}"], *(f"?x{n}" for n in range(count))))
-        for name, count in domain.predicates.items()
+        for name, count in arity.items()
     ]
-    predicates += [f"(s{number} ?x)" for number in range(len(unions))]
-    predicates += ["(differ ?x ?y)", "(same ?x ?y)"]
-    objects = {one: names[f"o:{one}"] for one in problem.sorts}
-    initial = [atom(one) for one in problem.initial]
-    for name, sort in problem.sorts.items():
-        initial += [f"(s{n} {objects[name]})" for n, union in enumerate(unions) if sort in union]
-        initial.append(f"(same {objects[name]} {objects[name]})")
-        initial += [
-            f"(differ {objects[name]} {o})" for n, o in objects.items() if differ and n != name
-        ]
-    goal = [*map(atom, problem.goal), *(f"(not {atom(a)})" for a in problem.without)]
-    fixed = [names[f"o:{one}"] for one in sorted(constants)]
-    others = [one for one in objects.values() if one not in fixed]
-    texts = (
+    others = [new for name in problem.sorts if (new := names[f"o:{name}"]) not in fixed]
+    goal = [*texts(problem.goal), *texts(problem.without, sign="(not {})")]
+    files = (
         f"(define (domain d) (:requirements :strips :negative-preconditions)"
-        f" (:constants {' '.join(fixed)}) (:predicates {' '.join(predicates)}) {' '.join(actions)})",
+        f" (:constants {' '.join(sorted(fixed))}) (:predicates {' '.join(predicates)})"
+        f" {' '.join(actions)})",
         f"(define (problem p) (:domain d) (:objects {' '.join(others)})"
-        f" (:init {' '.join(initial)}) (:goal (and {' '.join(goal)})))",
+        f" (:init {' '.join(texts(initial))}) (:goal (and {' '.join(goal)})))",
     )
-    return texts, {new: one.partition(":")[2] for one, new in names.items()}
+    return files, {new: one.partition(":")[2] for one, new in names.items()}

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Collection, Dict, List, Mapping, Sequence, Tuple
+from typing import Collection, Dict, List, Mapping, Sequence
 
 from sit_fairseq.domains.planning.kinds import Kind, label, roles, with_kinds
 from sit_fairseq.domains.planning.pddl_files import PddlDomain, read_domain, read_text
@@ -60,13 +60,6 @@ class Learnt:
     def by_kind(self) -> Dict[Kind, str]:
         """The sort of each kind of objects."""
         return {frozenset(kind): sort for sort, kinds in self.sorts.items() for kind in kinds}
-
-    @cached_property
-    def constants(self) -> Tuple[str, ...]:
-        """The objects that actions name."""
-        operators = self.domain.operators.values()
-        atoms = [(o, a) for o in operators for a in (*o.before, *o.without, *o.add, *o.delete)]
-        return tuple(sorted({t for o, a in atoms for t in a[1:] if t not in o.parameters}))
 
     def word(self, name: str) -> str:
         """The word for a predicate or an action."""
@@ -128,7 +121,7 @@ def read(folder: str) -> List[Learnt]:
             for name, known in words.items()
         ]
         for one in found:
-            one.domain, [one.both_ways(predicate) for predicate in one.ordered], one.constants
+            one.domain, [one.both_ways(predicate) for predicate in one.ordered]
         return found
     except (AttributeError, LookupError, TypeError, ValueError):
         raise UserError(f"{path} is damaged", "path")

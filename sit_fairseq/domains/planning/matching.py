@@ -114,8 +114,9 @@ def _match(
     def theirs_of(atoms: Iterable[Atom]) -> Tuple[Atom, ...]:
         return tuple((a[0], *(found.constants.get(term, term) for term in a[1:])) for a in atoms)
 
-    for name, (other, places) in found.operators.items():
-        one, theirs, mine = known.operators[name], domain.operators[other], _names(known, name)
+    for name, one in known.operators.items():
+        other, places = found.operators[name]
+        theirs, mine = domain.operators[other], _names(known, name)
         terms = {p: mine[places.index(at)] for at, p in enumerate(theirs.parameters)}
         distinct, same = (
             tuple((terms.get(one, one), terms.get(two, two)) for one, two in pairs)
@@ -157,17 +158,19 @@ def _correspondences(
     """The ways to see the operators and predicates of one domain in another."""
     budget = iter(range(_STEPS))
 
-    def search(left: List[Operator], free: List[Operator], found: _Found) -> Iterator[_Found]:
+    def search(
+        left: List[Operator], free: List[Operator], found: _Found, named: bool
+    ) -> Iterator[_Found]:
         if not left:
             yield found
             return
         one, *rest = left
         for other in free:
-            if _shape(one) != _shape(other):
+            if _shape(one) != _shape(other) or named and one.name != other.name:
                 continue
             places = {parameter: at for at, parameter in enumerate(other.parameters)}
             given = dict(found.constants), found.predicates
-            for terms, predicates in _atoms(_parts(one), _parts(other), *given, budget):
+            for terms, predicates in _atoms(_parts(one), _parts(other), *given, named, budget):
                 # Parameters that are in no atom, in their order.
                 terms.update(
                     zip(
@@ -180,35 +183,14 @@ def _correspondences(
                     order = tuple(places[terms[parameter]] for parameter in one.parameters)
                     operators = {**found.operators, one.name: (other.name, order)}
                     now = _Found(operators, predicates, constants)
-                    yield from search(rest, [o for o in free if o is not other], now)
+                    yield from search(rest, [o for o in free if o is not other], now, named)
 
     ours, theirs = list(known.operators.values()), list(domain.operators.values())
-    same = _by_name(ours, domain)
-    if same is not None:
-        yield same
-    if by_structure and len(ours) == len(theirs):
-        # Those with most parts first: few others look like them.
-        yield from search(sorted(ours, key=_shape, reverse=True), theirs, _Found({}, {}, {}))
-
-
-def _by_name(ours: List[Operator], domain: PlanningDomain) -> Optional[_Found]:
-    """What corresponds where all names are equal; None if they are not."""
-    if {one.name for one in ours} != domain.operators.keys():
-        return None
-    operators, predicates, constants = {}, {}, {}
-    for one in ours:
-        other = domain.operators[one.name]
-        terms = dict(zip(one.parameters, other.parameters))
-        parts = {
-            (role, (a[0], *(terms.get(term, term) for term in a[1:]))) for role, a in _parts(one)
-        }
-        if len(one.parameters) != len(other.parameters) or parts != set(_parts(other)):
-            return None
-        operators[one.name] = (one.name, tuple(range(len(terms))))
-        for _, (name, *objects) in _parts(one):
-            predicates[name] = (name, tuple(range(len(objects))))
-            constants.update((term, term) for term in objects if term not in terms)
-    return _Found(operators, predicates, constants)
+    # Those with most parts first: few others look like them.
+    ours.sort(key=_shape, reverse=True)
+    for named in (True, False) if by_structure else (True,):
+        if len(ours) == len(theirs):
+            yield from search(ours, theirs, _Found({}, {}, {}), named)
 
 
 def _parts(operator: Operator) -> List[Tuple[int, Atom]]:
@@ -230,10 +212,11 @@ def _atoms(
     free: List[Tuple[int, Atom]],
     terms: Dict[str, str],
     predicates: Dict[str, Tuple[str, Tuple[int, ...]]],
+    named: bool,
     budget: Iterator[int],
 ) -> Iterator[Tuple[Dict, Dict]]:
     """The ways to see atoms in others of the same role, with the terms and predicates that
-    correspond; what corresponds already is given."""
+    correspond; what corresponds already is given, and ``named`` says whether names are equal."""
     if not left:
         yield terms, predicates
         return
@@ -245,6 +228,8 @@ def _atoms(
             ways = [predicates[predicate]]
         elif any(other == taken for taken, _ in predicates.values()):
             continue
+        elif named:
+            ways = [(predicate, tuple(range(len(objects))))]
         else:
             ways = [(other, places) for places in permutations(range(len(objects)))]
         for name, places in ways:
@@ -253,7 +238,7 @@ def _atoms(
             fits = name == other and all(more.setdefault(a, b) == b for a, b in pairs)
             if fits and len(set(more.values())) == len(more):
                 now = {**predicates, predicate: (name, places)}
-                yield from _atoms(rest, [*free[:at], *free[at + 1 :]], more, now, budget)
+                yield from _atoms(rest, [*free[:at], *free[at + 1 :]], more, now, named, budget)
 
 
 def _sorts(

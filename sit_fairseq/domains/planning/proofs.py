@@ -1,7 +1,7 @@
 """What a problem's states tell without a model: that it has no plan, or a shortest one."""
 
 from dataclasses import replace
-from typing import Dict, List, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.strips import (
@@ -13,8 +13,9 @@ from sit_fairseq.domains.planning.strips import (
     written,
 )
 
-# The most actions, and the most states with the most atoms in all, that a proof looks at.
-_ACTIONS, _STATES, _ATOMS = 200_000, 10_000, 5_000_000
+# The most states, with the most atoms in all, and the most actions, that are looked at: some seconds,
+# and some tens of megabytes.
+MOST_STATES, _ATOMS, _ACTIONS = 10_000, 5_000_000, 200_000
 
 
 def beyond_reach(domain: PlanningDomain, problem: Problem) -> Optional[str]:
@@ -43,30 +44,56 @@ def beyond_reach(domain: PlanningDomain, problem: Problem) -> Optional[str]:
     return None
 
 
-def visited(
-    domain: PlanningDomain, problem: Problem, most: int = _STATES
-) -> Tuple[Optional[bool], List[Action]]:
-    """Visits states, the nearest first.
+class Graph(NamedTuple):
+    """States that can be reached.
 
-    Returns:
-        Whether there is a plan, None if ``most`` states, fewer where states are large, do not tell;
-        and a shortest plan, if there is one.
+    Attributes:
+        states: the nearest first.
+        after: what each action of a state leads to, by its place, for the first of the states.
+        whole: whether these are all states and actions.
     """
-    most = min(most, _ATOMS // (len(problem.initial) + 1))
-    before: Dict[State, Tuple[State, Action]] = {problem.initial: (problem.initial, ())}
-    waiting = [problem.initial]
-    for state in waiting:
-        if problem.reached(state):
-            plan: List[Action] = []
-            while before[state][1]:
-                state, action = before[state]
-                plan.insert(0, action)
-            return True, plan
-        for action in applicable(domain, state, problem.sorts):
-            after = apply(domain, state, action)
-            if after not in before:
-                if len(before) >= most:
-                    return None, []
-                before[after] = state, action
-                waiting.append(after)
-    return False, []
+
+    states: List[State]
+    after: List[List[Tuple[Action, int]]]
+    whole: bool
+
+
+def visited(
+    domain: PlanningDomain, problem: Problem, most: int = MOST_STATES, to_goal: bool = False
+) -> Graph:
+    """Visits ``most`` states, fewer where states are large or have many actions; or all up to the first
+    that is as it must be in the end."""
+    most, left = min(most, _ATOMS // (len(problem.initial) + 1)), _ACTIONS
+    places = {problem.initial: 0}
+    graph = Graph([problem.initial], [], False)
+    for state in graph.states:
+        graph.after.append([])
+        if to_goal and problem.reached(state):
+            return graph
+        for action in sorted(applicable(domain, state, problem.sorts)):
+            found = apply(domain, state, action)
+            left -= 1
+            if left < 0 or found not in places and len(places) >= most:
+                return graph
+            if found not in places:
+                places[found] = len(places)
+                graph.states.append(found)
+            graph.after[-1].append((action, places[found]))
+    return graph._replace(whole=True)
+
+
+def shortest(
+    domain: PlanningDomain, problem: Problem, most: int = MOST_STATES
+) -> Tuple[Optional[bool], List[Action]]:
+    """Whether there is a plan, None if the states that are visited do not tell; and a shortest one."""
+    graph, plan = visited(domain, problem, most, to_goal=True), []
+    place = len(graph.after) - 1
+    if not problem.reached(graph.states[place]):
+        return (False if graph.whole else None), []
+    while place:
+        ways = (
+            (b, action) for b, some in enumerate(graph.after) for action, to in some if to == place
+        )
+        place, action = next(ways)
+        plan.insert(0, action)
+    return True, plan

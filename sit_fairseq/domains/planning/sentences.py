@@ -117,7 +117,13 @@ class Writer:
     def _static(self, asked: Set[str]) -> List[Atom]:
         """The words and objects of what no action changes."""
         learnt, pairs = self._learnt, defaultdict(set)
-        found = [(learnt.word(f"the-{name}"), self._names[name]) for name in self._constants()]
+        # What the domain that was learnt calls an object, and what the problem does.
+        constants = zip(learnt.domain.constants, self.domain.constants)
+        found = [
+            (learnt.word(f"the-{known}"), self._names[name])
+            for known, name in constants
+            if name in self._names
+        ]
         for atom in renamed(self.problem.initial, self._names):
             if atom[0] not in self.domain.static or atom[0] not in asked:
                 continue
@@ -133,9 +139,6 @@ class Writer:
                 word, some = f"{word}{_STEP}", steps(some)
             found += [(word, *pair) for pair in some - both]
         return found
-
-    def _constants(self) -> List[str]:
-        return [name for name in self._learnt.constants if name in self._names]
 
     def _atoms(self, state: State) -> List[Atom]:
         """The words and objects of a state in the names of sentences."""

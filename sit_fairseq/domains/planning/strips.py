@@ -81,6 +81,13 @@ class PlanningDomain:
         changed = {atom[0] for operator in operators for atom in operator.add + operator.delete}
         return frozenset(self.predicates) - changed
 
+    @cached_property
+    def constants(self) -> Tuple[str, ...]:
+        """The objects that the atoms of operators name."""
+        operators = self.operators.values()
+        atoms = [(o, a) for o in operators for a in (*o.before, *o.without, *o.add, *o.delete)]
+        return tuple(dict.fromkeys(t for o, a in atoms for t in a[1:] if t not in o.parameters))
+
 
 @dataclass(frozen=True)
 class Failure:

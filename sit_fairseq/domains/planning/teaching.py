@@ -13,7 +13,6 @@ from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.kinds import Kind, by_kind, kinds_of
 from sit_fairseq.domains.planning.labelling import (
     Planner,
-    all_states,
     exchanged,
     installed,
     nearest,
@@ -28,6 +27,7 @@ from sit_fairseq.domains.planning.pddl_files import (
     read_problem,
     read_text,
 )
+from sit_fairseq.domains.planning.proofs import visited
 from sit_fairseq.domains.planning.sentences import Writer, is_order, steps
 from sit_fairseq.domains.planning.strips import Action, Problem, State, apply, execute
 from sit_fairseq.errors import UserError
@@ -205,10 +205,10 @@ class _Lesson:
     ) -> Tuple[str, str]:
         """Labels a problem by all its states, or by a plan more: how, and why it cannot be."""
         domain, problem, given = found.domain, found.problem, self._given(path)
-        fixed = frozenset(self.learnt.constants)
-        graph = all_states(domain, problem) if turn == 0 and given is None else None
-        if graph is not None:
-            most, asked = max(_STATES, len(graph[0]) // _HUNDREDTH), problem
+        fixed = frozenset(domain.constants)
+        graph = visited(domain, problem) if turn == 0 and given is None else None
+        if graph is not None and graph.whole:
+            most, asked = max(_STATES, len(graph.states) // _HUNDREDTH), problem
             for number in range(_GOALS):
                 labelled = list(nearest(graph, asked, rng, most))
                 if number == 0 and not labelled and not problem.reached(problem.initial):

@@ -130,7 +130,7 @@ def test_goals_of_a_kind_that_a_model_lacks_are_looked_for(solve, goal, actions,
 
 
 def test_a_goal_of_a_kind_that_a_model_lacks_may_be_out_of_reach(solve, monkeypatch):
-    monkeypatch.setattr(answering, "visited", lambda *task: (None, []))
+    monkeypatch.setattr(answering, "shortest", lambda *task: (None, []))
     _, found = solve(BLOCKS, blocks("holding b"), actions=nothing, knows=LITTLE)
     assert found[0].status == "not verified" and found[0].reason.endswith("; change --path")
     author = Author(1, typed=False)

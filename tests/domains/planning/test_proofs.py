@@ -4,14 +4,14 @@ from itertools import permutations
 import pytest
 from domains.planning.problems import DOMAINS, PROBLEMS, problem
 
-from sit_fairseq.domains.planning.proofs import beyond_reach, visited
+from sit_fairseq.domains.planning.proofs import beyond_reach, shortest
 from sit_fairseq.domains.planning.strips import execute
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_proof_is_found_for_problems_with_plans(name):
     assert beyond_reach(DOMAINS[name], PROBLEMS[name]) is None
-    found, plan = visited(DOMAINS[name], PROBLEMS[name])
+    found, plan = shortest(DOMAINS[name], PROBLEMS[name])
     assert found is True and execute(DOMAINS[name], PROBLEMS[name], plan) is None
 
 
@@ -33,21 +33,21 @@ def test_towers_that_stand_on_themselves_have_no_plan():
     start = "ontable a, ontable b, ontable c, clear a, clear b, clear c, handempty"
     for a, b, c in permutations("abc"):
         circle = problem("block a b c", start, f"on {a} {b}, on {b} {a}")
-        assert beyond_reach(domain, circle) is None and visited(domain, circle)[0] is False
+        assert beyond_reach(domain, circle) is None and shortest(domain, circle)[0] is False
         tower = problem("block a b c", start, f"on {a} {b}, on {b} {c}")
-        assert len(visited(domain, tower)[1]) == 4
+        assert len(shortest(domain, tower)[1]) == 4
 
 
 def test_large_states_are_visited_in_smaller_number():
     domain, names = DOMAINS["visitall"], [f"x{n}" for n in range(1000)]
     ways = ", ".join(f"connected {a} {b}" for a in names[:10] for b in names)
     start = problem(f"place {' '.join(names)}", f"at-robot x0, {ways}", "visited y")
-    assert visited(domain, start)[0] is None
+    assert shortest(domain, start)[0] is None
 
 
 def test_few_states_decide_nothing():
     domain = DOMAINS["blocksworld"]
     start = "ontable a, ontable b, ontable c, clear a, clear b, clear c, handempty"
     circle = problem("block a b c", start, "on a b, on b a")
-    assert visited(domain, circle, most=10)[0] is None
-    assert visited(domain, circle, most=22)[0] is False  # 13 with an empty hand, 9 with a block
+    assert shortest(domain, circle, most=10)[0] is None
+    assert shortest(domain, circle, most=22)[0] is False  # 13 with an empty hand, 9 with a block

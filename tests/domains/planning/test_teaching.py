@@ -8,14 +8,13 @@ from sit_fairseq.domains.planning import learnt, teaching
 from sit_fairseq.domains.planning.labelling import (
     Planner,
     _plain,
-    all_states,
     nearest,
     read_plan,
     shortened,
 )
 from sit_fairseq.domains.planning.matching import match
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
-from sit_fairseq.domains.planning.proofs import visited
+from sit_fairseq.domains.planning.proofs import Graph, shortest, visited
 from sit_fairseq.domains.planning.strips import execute
 from sit_fairseq.domains.planning.teaching import PlanTeacher
 from sit_fairseq.errors import UserError
@@ -83,7 +82,7 @@ def test_small_problems_are_labelled_by_all_states_and_the_others_are_listed(fol
 
 
 def test_plans_that_are_given_are_labels_and_wrong_ones_are_listed(folder, monkeypatch):
-    monkeypatch.setattr(teaching, "all_states", lambda *task: None)
+    monkeypatch.setattr(teaching, "visited", lambda *task: Graph([], [], False))
     monkeypatch.setattr(teaching, "installed", lambda: None)
     (folder / "in/p0.plan").write_text(
         "(2TAKE x)\n(light x a)\n(light x b)\n(leave x)\n(2take y)\n(light y c)\n; cost = 6\n"
@@ -107,11 +106,11 @@ def test_a_planner_gets_the_same_problem_in_plain_names(folder, monkeypatch):
     def plan(domain, task, seconds):
         texts, back = _plain(domain, task)
         read = read_problem(texts[1], "p", read_domain(texts[0], "d"))
-        found, plan = visited(read.domain.domain, read.problem)
+        found, plan = shortest(read.domain.domain, read.problem)
         seen.append(len(plan))
         return read_plan("\n".join(f"({' '.join(one)})" for one in plan), back) if found else None
 
-    monkeypatch.setattr(teaching, "all_states", lambda *task: None)
+    monkeypatch.setattr(teaching, "visited", lambda *task: Graph([], [], False))
     monkeypatch.setattr(teaching, "installed", lambda: Planner("toy", plan))
     lines, pairs = taught(folder)
     assert "p2.pddl: left out: toy finds no plan" in "\n".join(lines)
@@ -120,14 +119,14 @@ def test_a_planner_gets_the_same_problem_in_plain_names(folder, monkeypatch):
 
 def test_ways_are_shortest_and_plans_lose_useless_actions():
     domain, task = loaded()
-    graph = all_states(domain, task)
-    shortest = len(visited(domain, task)[1])
+    graph = visited(domain, task)
+    length = len(shortest(domain, task)[1])
     action = dict(nearest(graph, task, Random(1), 999))[task.initial]
-    assert action[0] == "2take" and shortest == 6
-    plan = [("2take", "y"), ("leave", "y"), *visited(domain, task)[1]]
+    assert action[0] == "2take" and length == 6
+    plan = [("2take", "y"), ("leave", "y"), *shortest(domain, task)[1]]
     assert execute(domain, task, plan) is None
-    assert len(shortened(domain, task, plan)) == shortest
-    assert all_states(domain, task, 3) is None
+    assert len(shortened(domain, task, plan)) == length
+    assert not visited(domain, task, 3).whole
 
 
 def test_folders_without_problems_and_odd_words_are_refused(folder):
