@@ -81,23 +81,19 @@ def test_what_was_decided_is_not_asked_again(resumed, note, lines, asked):
 @pytest.mark.parametrize(
     "forged",
     [
-        {},
-        {**NOTED, "answer": "a 0", "text": "!a"},
-        {**NOTED, "source": "& b a"},
-        {**NOTED, "index": 3},
-        {**NOTED, "status": "no answer exists", "answer": "", "text": ""},
-        {**UNVERIFIED, "names": {"a": "b"}},
-        {**UNVERIFIED, "reason": "so\na & b"},
+        [{}],
+        [{**NOTED, "answer": "a 0", "text": "!a"}],
+        [{**NOTED, "source": "& b a"}],
+        [{**NOTED, "index": 3}],
+        [{**NOTED, "status": "no answer exists", "answer": "", "text": ""}],
+        [{**UNVERIFIED, "names": {"a": "b"}}],
+        [{**UNVERIFIED, "reason": "so\na & b"}],
+        [NOTED, NOTED],
     ],
 )
 def test_a_note_that_is_not_so_is_named(resumed, forged):
-    with pytest.raises(UserError, match="Line 2 of .*out.journal is damaged; pass --restart"):
-        resumed(forged)
-
-
-def test_no_more_notes_than_formulas(resumed):
-    with pytest.raises(UserError, match="Line 3 of .*out.journal is damaged"):
-        resumed(NOTED, NOTED)
+    with pytest.raises(UserError, match=f"Line {len(forged) + 1} of .*out.journal.*--restart"):
+        resumed(*forged)
 
 
 def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
@@ -122,7 +118,7 @@ def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
         ("--beams", "1", r"beams \[3, 10, 25, 100\], not \[1\]"),
         ("--path", tmp_path / "other.pt", "other model"),
     ):
-        with pytest.raises(UserError, match=f"answers of another run .{words}"):
+        with pytest.raises(UserError, match=words):
             sit("answer", "prop", *files, option, value)
     lines, status = answer("prop", *files)
     assert status == 0 and len(lines) == 4

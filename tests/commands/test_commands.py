@@ -3,7 +3,6 @@
 import logging
 import os
 import re
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from unittest import mock
 
 import pytest
 from command_line import ROOT, sit
-from conftest import PACKAGE, needs_spot
+from conftest import needs_spot
 
 from sit_fairseq import commands
 from sit_fairseq.domains import find, names
@@ -108,16 +107,13 @@ def test_more_than_clocks_can_count_is_refused(words, capsys):
     assert f"argument {words[-2]}: {words[-1]} is more than" in capsys.readouterr().err
 
 
-def test_the_folder_of_the_package_is_printed_for_fairseq(light):
-    assert light("--user-dir").stdout == f"{PACKAGE}\n"
-
-
 def test_help_of_light_verbs_needs_no_torch_and_is_quiet(light):
     drawn = [name for name in names() if find(name).recipe is not None]
     data = [*(["generate", name] for name in drawn), ["grid"]]
     for words in ([], ["judge"], *data, ["rename"], ["overlap"], ["protect"]):
         result = light(*words, "--help")
         assert result.stdout.startswith("usage: sit") and result.stderr == ""
+    assert light("--user-dir").stdout == f"{PACKAGE}\n"
 
 
 @pytest.mark.parametrize("variables, level", [({}, "WARNING"), ({"LOGLEVEL": "info"}, "INFO")])
@@ -160,9 +156,3 @@ def test_the_shell_completes_verbs_and_options(light, tmp_path, line, words):
         _ARGCOMPLETE_STDOUT_FILENAME=str(found),
     )
     assert [word.strip() for word in re.split("[\v\f]", found.read_text())] == words
-
-
-def test_the_former_script_of_conversion_is_the_verb():
-    with mock.patch.object(commands, "main") as main, mock.patch("sys.argv", ["x.py", "IN", "OUT"]):
-        runpy.run_path(str(ROOT / "scripts" / "convert_checkpoint.py"))
-    main.assert_called_once_with(["convert", "IN", "OUT"])

@@ -48,32 +48,25 @@ def test_the_domains_of_a_planner_come_along(form, tmp_path):
 
 
 @pytest.mark.parametrize("options", [(), ("--onnx",)])
-@pytest.mark.parametrize("disguised", [False, True])
-def test_what_cannot_be_exported_is_refused(tmp_path, disguised, options):
-    state = {
-        "model": {"weight": torch.zeros(1)},
-        "cfg": {"model": "transformer", "task": "translation"},
-    }
-    if disguised:  # as one of ours
-        state["model"] = load(SHIPPED / "model.pt")["model"]
-    torch.save(state, tmp_path / "other.pt")
-    with pytest.raises(UserError, match="other.pt knows no symbols; sit convert"):
-        sit("export", tmp_path / "other.pt", tmp_path / "small", *options)
-    (tmp_path / "other.pt").write_bytes(b"")
-    with pytest.raises(UserError, match="other.pt is not a readable .*; name another file$"):
-        sit("export", tmp_path / "other.pt", tmp_path / "small", *options)
-    with pytest.raises(UserError, match="gone.pt does not exist or is no file; name another file$"):
-        sit("export", tmp_path / "gone.pt", tmp_path / "small", *options)
+def test_what_cannot_be_exported_is_refused(tmp_path, options):
+    other = {"model": "transformer", "task": "translation"}
+    for weights in ({"weight": torch.zeros(1)}, load(SHIPPED / "model.pt")["model"]):
+        torch.save({"model": weights, "cfg": other}, tmp_path / "other.pt")
+        with pytest.raises(UserError, match="other.pt .*sit convert"):
+            sit("export", tmp_path / "other.pt", tmp_path / "small", *options)
+    (tmp_path / "empty.pt").write_bytes(b"")
+    for name in ("empty.pt", "gone.pt"):
+        with pytest.raises(UserError, match=name):
+            sit("export", tmp_path / name, tmp_path / "small", *options)
     assert not (tmp_path / "small").exists()
 
 
 @pytest.mark.parametrize("options", [(), ("--hub",), ("--onnx",)])
 def test_a_folder_that_cannot_be_made_is_named(options, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="Cannot make .*file/under: Not a directory; name another"):
-        sit("export", SHIPPED / "model.pt", tmp_path / "file" / "under", *options)
-    with pytest.raises(UserError, match="file is a file; name a folder"):
-        sit("export", SHIPPED / "model.pt", tmp_path / "file", *options)
+    for folder in (tmp_path / "file", tmp_path / "file" / "under"):
+        with pytest.raises(UserError, match=str(folder)):
+            sit("export", SHIPPED / "model.pt", folder, *options)
 
 
 @pytest.fixture
@@ -145,14 +138,6 @@ def test_a_folder_to_upload_is_a_checkpoint_to_export(hub, tmp_path):
     assert all(torch.equal(value, weights[name]) for name, value in back.items())
 
 
-def test_a_card_is_made_where_there_is_none(tmp_path):
-    shutil.copy(SHIPPED / "model.pt", tmp_path)
-    sit("export", tmp_path / "model.pt", tmp_path / "hub", "--hub")
-    made = (tmp_path / "hub" / "README.md").read_text()
-    assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in made
-    assert "| stream attention | `EP-DP-EA-DA-CP` |" in made
-
-
 @pytest.mark.parametrize("option", ["--hub", "--transformers"])
 def test_a_card_that_was_edited_is_kept(tmp_path, option):
     sit("export", SHIPPED / "model.pt", tmp_path / "out", option)
@@ -195,24 +180,16 @@ def test_a_pipe_is_not_waited_for(hub, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name, change, reason",
+    "name, change",
     [
-        (
-            "model.safetensors",
-            lambda content: b"",
-            r"model\.safetensors is damaged \(.*\); name an",
-        ),
-        ("model.safetensors", lambda content: content[:5000], r"model\.safetensors is damaged"),
-        ("model.safetensors", lambda content: b"\xff" * 8 + content[8:], "safetensors is damaged"),
-        (
-            "config.json",
-            lambda content: b"[]",
-            "config.json does not hold the options of .*safeten",
-        ),
+        ("model.safetensors", lambda content: b""),
+        ("model.safetensors", lambda content: content[:5000]),
+        ("model.safetensors", lambda content: b"\xff" * 8 + content[8:]),
+        ("config.json", lambda content: b"[]"),
     ],
 )
-def test_a_damaged_folder_is_one_sentence(hub, tmp_path, name, change, reason):
+def test_a_damaged_folder_is_one_sentence(hub, tmp_path, name, change):
     folder = shutil.copytree(hub, tmp_path / "damaged")
     (folder / name).write_bytes(change((hub / name).read_bytes()))
-    with pytest.raises(UserError, match=reason):
+    with pytest.raises(UserError, match=f"^[^\n]*{name}[^\n]*$"):
         from_pretrained(str(folder))

@@ -6,7 +6,6 @@ import os
 import pytest
 
 from sit_fairseq.commands import answer, run
-from sit_fairseq.domains.solver import Solved, Status
 from sit_fairseq.errors import UserError
 from sit_fairseq.model import Model
 
@@ -89,18 +88,12 @@ def test_each_problem_is_answered_in_order(halve):
     assert status == 0
 
 
-def test_a_problem_without_an_answer_fails_the_command_alone(halve):
-    lines, status = halve("n60.txt", "n8.txt")
-    assert lines == ["; n60.txt: not verified: it is too large", "; n8.txt: verified", "4"]
-    assert status == 1
-
-
 def test_a_problem_that_takes_too_long_leaves_the_others_answered(halve):
-    lines, status = halve("n2.txt", "n4.txt", "n98.txt", "n6.txt", "--seconds", "2")
+    lines, status = halve("n2.txt", "n4.txt", "n98.txt", "n60.txt", "--seconds", "1")
     assert [line for line in lines if line.startswith(";")] == [
         *("; n2.txt: verified", "; n4.txt: verified"),
-        "; n98.txt: not verified: the time limit of 2 seconds, --seconds",
-        "; n6.txt: verified",
+        "; n98.txt: not verified: the time limit of 1 seconds, --seconds",
+        "; n60.txt: not verified: it is too large",
     ]
     assert status == 1
 
@@ -150,21 +143,9 @@ def test_a_run_under_other_settings_is_refused(halve):
     os.mkdir("out")
     with open("out/answers.journal", "w") as file:
         file.write('{"journal": "answers", "model": "another"}\n{"place": 0, "text": "2"}\n')
-    with pytest.raises(UserError, match="pass --restart to begin anew"):
+    with pytest.raises(UserError, match="--restart"):
         halve("n4.txt", "--output", "out")
     assert halve("n4.txt", "--output", "out", "--restart") == (["; n4.txt: verified"], 0)
-
-
-def test_a_wrong_solution_in_a_journal_is_damage(halve, monkeypatch):
-    def interrupted(*args):
-        yield 0, Solved(Status.verified, text="3")
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
-        context.setattr(answer, "_solved", interrupted)
-        halve("n4.txt", "--output", "out")
-    with pytest.raises(UserError, match="Line 2 of out/answers.journal"):
-        halve("n4.txt", "--output", "out")
 
 
 def test_two_problems_of_one_name_are_refused(halve):

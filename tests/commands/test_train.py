@@ -12,6 +12,9 @@ from sit_fairseq.errors import UserError
 
 def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(train, "_UPDATES", 0.01)
+    monkeypatch.setattr(train, "_TRIED", (4, 8))
+    smaller = {"64": "16", "256": "16", "48": "8"}
+    monkeypatch.setattr(train, "_MODEL", tuple(smaller.get(word, word) for word in train._MODEL))
     (tmp_path / "in").mkdir()
     (tmp_path / "d.pddl").write_text(LAMPS)
     for number, (fits, goal) in enumerate((("xa xb yc", "abc"), ("xa yb", "ab"), ("xb yc", "bc"))):
@@ -24,14 +27,8 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     with pytest.raises(UserError, match="other options"):
         sit(*words, "--minutes", 7)
     capfd.readouterr()
-    sit(
-        "answer",
-        "planning",
-        tmp_path / "d.pddl",
-        tmp_path / "in/p1.pddl",
-        "--path",
-        tmp_path / "out",
-    )
+    asked = tmp_path / "d.pddl", tmp_path / "in/p1.pddl"
+    sit("answer", "planning", *asked, "--path", tmp_path / "out")
     assert "p1.pddl: verified: action costs are ignored\n(2take " in capfd.readouterr().out
 
 

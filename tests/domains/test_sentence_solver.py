@@ -52,3 +52,12 @@ def test_wider_beams_are_for_formulas_that_may_have_an_answer(ask):
     found, asked = ask("a & !a", {}, possible=False)
     assert found.status is Status.impossible
     assert {beams for _, beams in asked} == {(3,)}
+
+
+def test_clauses_of_a_circuit_are_asked_as_formulas_of_its_inputs(ask):
+    """``g`` is ``a & b``; an answer for the inputs is made whole, and judged again."""
+    found, asked = ask(
+        "(!g | a) & (!g | b) & (g | !a | !b) & (g | c)", {"| & p1 p2 p3": "p1 1 p2 1"}
+    )
+    assert (found.status, found.text) == (Status.verified, "a & b & g")
+    assert asked[-1] == ("| & p1 p2 p3", (3,))
