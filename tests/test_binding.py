@@ -41,12 +41,6 @@ def test_terms_are_what_was_asked_for():
     assert seen == {(v, b) for v in range(2, 6) for b in range(1, 4)}
 
 
-def test_terms_with_all_the_variables_there_is_room_for():
-    source, target = draw(Random(1), (19, 19), (2, 2), 7)
-    assert len(PATTERN.symbols(source.split())) == 19 and target.count("let") == 2
-    assert substituted(target) == source
-
-
 def test_all_terms_of_a_size_come_once():
     # f, g or h of one or two times the variable
     found = dict(terms(6, 1, (1, 1), (0, 0), 2))

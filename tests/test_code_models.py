@@ -60,19 +60,6 @@ def test_every_word_is_spelled_by_known_tokens_of_which_none_is_a_symbol(speller
     assert not any(map(PATTERN.is_symbol, speller.tokens))
 
 
-def test_local_names_are_one_token_or_spelled_like_all_words(speller):
-    words = LINES[0].split()
-    whole, plain = (speller.spell(words, names_too=names) for names in (False, True))
-    assert whole[3] == ["$width"] and plain[3] == speller.word("width")
-    assert [w for w, word in zip(whole, words) if not PATTERN.is_symbol(word)] == [
-        p for p, word in zip(plain, words) if not PATTERN.is_symbol(word)
-    ]
-
-
-def test_local_names_are_numbered_by_first_use():
-    assert " ".join(pieces.numbered("$v1 a $v0 $v1 v0 $x".split())) == "$v0 a $v1 $v0 v0 $v2"
-
-
 def test_data_are_written_for_models_of_symbols_and_plain_ones(tmp_path):
     for split in ("train", "valid"):
         long = f"def f ( $a ) : return {' + '.join(['$a'] * pieces.LONGEST)}"
@@ -146,38 +133,6 @@ def test_names_change_nothing(speller, kind):
     for lines in renamed(LINES, LINES, Random(1)).values():
         found = [CodeModel(core, speller).read(one) for one in (lines, LINES)]
         assert lines != LINES and found[0] == found[1]
-
-
-def test_texts_that_differ_by_names_alone_are_computed_once(speller):
-    reader, calls = CodeModel(of_kind(speller, "streams")._core, speller), []
-    handle = reader._core.register_forward_hook(lambda *call: calls.append(call))
-    for lines in (LINES, *renamed(LINES, LINES, Random(1)).values()):
-        reader.read(lines)
-    handle.remove()
-    assert len(calls) == 1
-
-
-def test_a_plain_model_spells_names(speller):
-    read, (line, *_) = of_kind(speller, "plain").read, LINES
-    (words,) = read([line])
-    (others,) = read([line.replace("$width", "$depth")])
-    assert words[:3] == others[:3] and words[3].bits != others[3].bits
-
-
-def test_a_new_name_of_a_model_that_knows_names_is_any_that_has_not_stood(speller):
-    reader = of_kind(speller, "fixed")
-    core, tokens = reader._core, reader._tokens
-    text = [token for word in reader._spell(LINES[1].split()) for token in word]
-    (words,) = reader.read(LINES[1:2])
-    rows = [tokens.index(token) for token in ["</s>", *text]]
-    row_of = core.vocabulary.row_tokens.index
-    place = text.index(next(token for token in text if token.startswith("$")))
-    second = next(p for p, token in enumerate(text) if token[0] == "$" and token != text[place])
-    for at, word in ((place, 3), (second, 9)):
-        logits = core(torch.tensor([rows[: at + 1]])).detach()[0, -1].softmax(0)
-        new = sum(float(logits[row_of(name)]) for name in pieces.NAMES if name not in text[:at])
-        assert words[word].kind == FIRST
-        assert words[word].bits == pytest.approx(-math.log2(new), abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,6 @@ def meanings():
     return dict(sentences(400, 3, [*FEW, "<ent4>"], 1, 6))
 
 
-def test_meaning_has_the_entities_of_its_sentence(meanings):
-    for source, target in meanings.items():
-        entities = [set(ENTITY.findall(side)) for side in (source, target)]
-        assert entities[0] == entities[1] and entities[0]
-        assert target.count("(") == target.count(")")
-
-
 def test_order_of_events_and_voices_are_resolved(meanings):
     kinds = set()
     for source, target in meanings.items():

@@ -7,7 +7,7 @@ import pytest
 from domains.planning.problems import DOMAINS, PROBLEMS
 from test_planning_data import BLOCKS, TOWER
 
-from examples.planning import figures, growth, rename, tables, times
+from examples.planning import figures, growth, rename, tables
 
 HARD = "instances/blocksworld_hard"
 
@@ -64,16 +64,6 @@ def test_growth_counts_plans_of_the_same_problems_by_the_number_of_blocks(monkey
     found = json.loads(paths[0].read_text())["result"]["blocks"]
     assert found["2"]["share"] == 1 and found["9"]["share"] < 1
     assert found["9"]["problems"] == 4 and 1 <= found["9"]["calls"] <= 45
-
-
-def test_models_take_turns_on_the_same_states():
-    asked = []
-    models = {name: lambda texts, name=name: asked.append((name, *texts)) for name in "ab"}
-    found = times.measure(models, 2)
-    assert list(found["a"]) == [str(size) for size in growth.BLOCKS] == list(found["b"])
-    assert all(one >= 0 for by_size in found.values() for one in by_size.values())
-    assert [name for name, _ in asked] == ["a", "b"] * (2 * len(growth.BLOCKS))
-    assert [text for _, text in asked[::2]] == [text for _, text in asked[1::2]]
 
 
 def test_copies_in_random_names_are_the_same_sentences(monkeypatch, planbench, tmp_path):

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 from command_line import ROOT, sit
-from conftest import needs_spot
+from conftest import PACKAGE, needs_spot
 
 from sit_fairseq import commands
 from sit_fairseq.domains import find, names

@@ -13,7 +13,7 @@ from sit_fairseq.errors import UserError
 def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(train, "_UPDATES", 0.01)
     monkeypatch.setattr(train, "_TRIED", (4, 8))
-    smaller = {"64": "16", "256": "16", "48": "8"}
+    smaller = {"64": "32", "256": "32", "48": "8"}
     monkeypatch.setattr(train, "_MODEL", tuple(smaller.get(word, word) for word in train._MODEL))
     (tmp_path / "in").mkdir()
     (tmp_path / "d.pddl").write_text(LAMPS)

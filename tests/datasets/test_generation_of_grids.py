@@ -66,13 +66,8 @@ def test_prop(tmp_path, capsys):
     assert "sit_fairseq" in grid.options["versions"]
     assert f"{len(grid.sources)} samples" in capsys.readouterr().out
     assert len(list(tmp_path.iterdir())) == 3
-
-
-def test_symbols_come_in_any_order(tmp_path):
     grid = generate(tmp_path, "prop", "--max-symbols", 2, "--max-length", 12, "--step", 2)
-    assert [(cell.symbols, cell.length) for cell in grid.cells] == [
-        (2, n) for n in (4, 6, 8, 10, 12)
-    ]
+    assert [(c.symbols, c.length) for c in grid.cells] == [(2, n) for n in (4, 6, 8, 10, 12)]
     firsts = Counter(formula_symbols(source.split())[0] for source in grid.sources)
     assert min(firsts["a"], firsts["b"]) > 0.4 * len(grid.sources)
 
@@ -104,7 +99,7 @@ def test_renamings_of_excluded_samples_are_left_out(tmp_path):
 
 
 def test_workers_do_not_matter_and_the_seed_does(tmp_path):
-    options = ["--max-symbols", 3, "--max-length", 9, "--per-cell", 10]
+    options = ["--max-symbols", 3, "--max-length", 7, "--per-cell", 8]
     one, two = (generate(tmp_path / n, "prop", *options, "--workers", n) for n in "12")
     assert one == two
     other = generate(tmp_path / "3", "prop", *options, "--seed", 1)
@@ -199,6 +194,8 @@ def test_an_interrupted_grid_goes_on(interrupted, tmp_path, monkeypatch):
     journal = interrupted / "grid.journal"
     assert len(journal.read_text().splitlines()) == 6
     journal.write_text(journal.read_text()[:-3])  # the last line is not complete
+    with pytest.raises(UserError, match="seed 42, not 1"):
+        generate(interrupted, "copy", *SMALL, "--seed", 1)
     filled, append = [], Journal.append
     monkeypatch.setattr(
         Journal, "append", lambda self, cell: filled.append(cell) or append(self, cell)
@@ -207,22 +204,12 @@ def test_an_interrupted_grid_goes_on(interrupted, tmp_path, monkeypatch):
     assert len(filled) == len(whole.cells) - 4 and not journal.exists()
 
 
-def test_a_grid_of_other_data_does_not_go_on(interrupted):
-    with pytest.raises(UserError, match=r"has cells of another run \(seed 42, not 1\)"):
-        generate(interrupted, "copy", *SMALL, "--seed", 1)
-    lines = (interrupted / "grid.journal").read_text().splitlines(keepends=True)
-    (interrupted / "grid.journal").write_text("".join([lines[0], *lines[2:]]))
-    with pytest.raises(UserError, match="Line 2 of .*grid.journal is damaged; pass --restart"):
-        generate(interrupted, "copy", *SMALL)
-    assert generate(interrupted, "copy", *SMALL, "--seed", 1, "--restart").seed == 1
-
-
 @pytest.mark.parametrize(
     "semantics, options, message",
     [
-        ("prop", ["--max-symbols", 21], "at most 20 symbols, these .* 21; change --max-symbols"),
-        ("prop", ["--max-length", 101], "at most 100 tokens, not 101; change --max-length"),
-        ("prop", ["--max-symbols", 0], "no cell with samples; change --max-symbols or --max-len"),
+        ("prop", ["--max-symbols", 21], "change --max-symbols"),
+        ("prop", ["--max-length", 101], "change --max-length"),
+        ("prop", ["--max-symbols", 0], "no cell"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(tmp_path, semantics, options, message):

@@ -17,13 +17,13 @@ from sit_fairseq.judging.verdict import Verdict
 
 pytestmark = needs_spot
 
-OPTIONS = ["--size", 600, "--max-length", 20]
+OPTIONS = ["--size", 240, "--max-length", 20]
 BASE = {*"01!&XU"}
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """The formulas and traces of a data set of 600 pairs."""
+    """The formulas and traces of a data set of 240 pairs."""
     return read(generate("ltl", tmp_path_factory.mktemp("ltl") / "x", *OPTIONS))
 
 
@@ -42,7 +42,7 @@ def test_lengths_are_uniform_once_there_are_enough_formulas(data, tmp_path):
     assert set(lengths) == set(range(1, 21))
     assert lengths[1] <= 2  # a, 1
     assert max(lengths.values()) - min(lengths[length] for length in range(6, 21)) <= 4, lengths
-    options = ["--size", 300, "--max-length", 12, "--distinct-symbols", "3-4"]
+    options = ["--size", 120, "--max-length", 12, "--distinct-symbols", "3-4"]
     generate("ltl", tmp_path / "x", *options, "--symbols", "X1,go,p0,q")
     sources, _ = read(tmp_path / "x")
     lengths = Counter(len(source.split()) for source in sources)
@@ -106,7 +106,7 @@ class InterruptedPool(generation.LabelPool):
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
     """The prefix of a generation that was interrupted, with the labels of one round."""
-    monkeypatch.setattr(quotas, "LABELS_PER_ROUND", 300)
+    monkeypatch.setattr(quotas, "LABELS_PER_ROUND", 120)
     with monkeypatch.context() as patch:
         patch.setattr(generation, "LabelPool", InterruptedPool)
         with pytest.raises(KeyboardInterrupt):
@@ -129,7 +129,7 @@ def test_an_interrupted_generation_goes_on(interrupted, tmp_path, monkeypatch):
     with open(tmp_path / "x.journal", "a") as file:
         file.write('{"a": ["{ a }"')  # killed while it kept the second round
     assert read(generate("ltl", interrupted, *OPTIONS, "--workers", 1)) == whole
-    assert len(entry) == 300
+    assert len(entry) == 120
     assert labelled and not {formula for formula, (_, fault) in entry.items() if not fault} & {
         *labelled
     }
@@ -137,18 +137,14 @@ def test_an_interrupted_generation_goes_on(interrupted, tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == names
 
 
-def test_a_generation_of_other_data_does_not_go_on(interrupted):
-    with pytest.raises(UserError, match=r"of another run \(seed 42, not 1\); pass --restart"):
-        generate("ltl", interrupted, *OPTIONS, "--seed", 1)
-    with pytest.raises(UserError, match='labels "spot", not "depth-first"'):
-        generate("ltl", interrupted, *OPTIONS, "--labels", "depth-first")
-    sources, _ = read(generate("ltl", interrupted, *OPTIONS, "--seed", 1, "--restart"))
-    assert len(forms(sources)) == 600
-
-
-def test_labels_of_other_formulas_are_damage(interrupted, tmp_path):
+def test_a_generation_of_other_data_does_not_go_on(interrupted, tmp_path):
+    for words, option in ((("--seed", 1), "seed"), (("--labels", "depth-first"), "labels")):
+        with pytest.raises(UserError, match=f"{option}.*--restart"):
+            generate("ltl", interrupted, *OPTIONS, *words)
     header, entry = (tmp_path / "x.journal").read_text().splitlines()
     other = {"! a": ["{ ! a }", None], **json.loads(entry)}
     (tmp_path / "x.journal").write_text(f"{header}\n{json.dumps(other)}\n")
-    with pytest.raises(UserError, match="Line 2 of .*x.journal is damaged; pass --restart"):
+    with pytest.raises(UserError, match="Line 2 of .*x.journal is damaged.*--restart"):
         generate("ltl", interrupted, *OPTIONS)
+    sources, _ = read(generate("ltl", interrupted, *OPTIONS, "--seed", 1, "--restart"))
+    assert len(forms(sources)) == 240
