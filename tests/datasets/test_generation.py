@@ -133,6 +133,7 @@ def test_operands_are_in_the_order_of_spot_or_in_a_random_one(tmp_path):
     "kind, options, message",
     [
         ("prop", ["--symbols", "2", "--max-length", "3"], "only 21 samples"),
+        ("copy", ["--symbols", 2, "--min-length", 1, "--max-length", 3], "only 7 samples"),
         ("prop", ["--symbols", "50", "--max-length", "99"], "--symbols"),
         ("prop", ["--min-length", 9, "--max-length", 8], "--min-length"),
         ("prop", ["--distinct-symbols", "4", "--max-length", "3"], "no such samples"),

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from generated import forms, generate, read
+from generated import generate, read
 
 
 def test_strings_are_as_in_the_paper_unless_told_otherwise(tmp_path):
@@ -14,9 +14,3 @@ def test_strings_are_as_in_the_paper_unless_told_otherwise(tmp_path):
     letters = Counter(" ".join(sources).split())
     assert set(letters) == set("abcdefghijklmnopqrst")
     assert max(letters.values()) < 1.1 * min(letters.values())  # about 15000 of each
-
-
-def test_all_short_strings_come_once(tmp_path):
-    options = ["--symbols", "a,b,c", "--min-length", 1, "--max-length", 4, "--size", 22]
-    # As many as there are partitions of 1, 2, 3 and 4 places into at most 3 classes.
-    assert len(forms(read(generate("copy", tmp_path / "x", *options))[0])) == 1 + 2 + 5 + 14

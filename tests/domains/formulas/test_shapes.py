@@ -26,6 +26,7 @@ def draw(temporal, number=3000, max_length=48):
 @pytest.mark.parametrize("temporal, operators", [(True, tuple(ARITY)), (False, OPERATORS)])
 def test_formulas_are_well_formed_and_have_every_operator(temporal, operators):
     drawn = draw(temporal)
+    assert max(map(len, draw(temporal, 300, max_length=10))) == 10
     for tokens in drawn:
         check_formula(tokens)
         assert len(tokens) <= 48
@@ -48,15 +49,14 @@ def test_what_random_trees_lack_is_there():
     assert max(len(formula_symbols(tokens)) for tokens in drawn) == WIDEST
 
 
-def test_a_limit_on_length_holds():
-    assert max(map(len, draw(temporal=False, max_length=10))) == 10
-
-
 @needs_spot
-def test_patterns_of_spot():
+def test_patterns_of_spot(tmp_path):
     sets = find("ltl").held_out()
     assert set(sets) == {"patterns", "negated_patterns", "wide"}
     assert "G -> p0 G ! p1" in sets["patterns"] and len(sets["patterns"]) > 150
+    sit("generate", "ltl", tmp_path / "real", "--held-out")
+    written = {path.stem: path.read_text().splitlines() for path in (tmp_path / "real").iterdir()}
+    assert written == sets
     for formulas in sets.values():
         assert len(forms(formulas)) == len(formulas)
         assert all(spot_trace(formula.split()) for formula in formulas)
@@ -83,10 +83,3 @@ def test_without_pyboolnet(monkeypatch):
     monkeypatch.setattr(prop_domain, "find_spec", lambda name: None)
     with pytest.raises(UserError, match="pip install pyboolnet"):
         find("prop").held_out()
-
-
-@needs_spot
-def test_they_are_written(tmp_path):
-    sit("generate", "ltl", tmp_path / "real", "--held-out")
-    written = {path.stem: path.read_text().splitlines() for path in (tmp_path / "real").iterdir()}
-    assert written == find("ltl").held_out()

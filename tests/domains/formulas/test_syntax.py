@@ -6,12 +6,7 @@ from random import Random
 
 import pytest
 
-from sit_fairseq.domains.formulas.syntax import (
-    balanced,
-    exchanged,
-    formula_symbols,
-    parse,
-)
+from sit_fairseq.domains.formulas.syntax import balanced, exchanged, parse
 from sit_fairseq.errors import MalformedFormula, UserError
 
 
@@ -39,12 +34,6 @@ def test_parse(text, tree):
 def test_malformed(text, message):
     with pytest.raises(MalformedFormula, match=message):
         parse(text.split())
-
-
-def test_symbols_come_in_order_of_first_appearance():
-    # None of the letters of xor, and no operator that happens to be a letter.
-    formula = "U xor r & 1 o X | x r 0".split()
-    assert formula_symbols(formula) == ["r", "o", "x"]
 
 
 def test_chains_are_balanced_and_nothing_else():

@@ -1,7 +1,6 @@
 """The judge of LTL: by hand, against brute force, and when things go wrong."""
 
 import sys
-import time
 from collections import Counter
 from itertools import product
 from math import prod
@@ -25,33 +24,22 @@ from sit_fairseq.judging.verdict import Verdict
 HARD = " ".join(["F", "xor", "a", *["X"] * 30, "b"])
 
 TABLE = [
-    # The examples of the paper.
-    ("U 1 c", "c ; { 1 }", Verdict.satisfied),
+    # The examples of the paper; test_against_brute_force has every operator.
     ("X X b", "1 ; 1 ; { 1 }", Verdict.violated),
     ("& X b U a c", "a ; & a b ; { c }", Verdict.satisfied),
-    # Every operator is in test_against_brute_force.
-    ("G <-> a b", "{ <-> b a }", Verdict.satisfied),
-    # Whatever the trace leaves open must not matter.
-    ("| a ! a", "{ 1 }", Verdict.satisfied),
-    ("| a X a", "{ 1 }", Verdict.violated),
-    ("& a ! a", "{ a }", Verdict.violated),
     # A trace without words is not right, not even for a formula that is always true.
-    ("a", "{ 0 }", Verdict.vacuous),
     ("a", "& a ! a ; { 1 }", Verdict.vacuous),
     ("a", "{ a ; xor 1 1 }", Verdict.vacuous),
-    ("a", "{ <-> a ! a }", Verdict.vacuous),
-    # No trace, of which tests/logic/test_ltl.py has more.
+    # No trace, of which test_traces.py has more.
     ("a", "", Verdict.invalid),
     ("a", "{ & a }", Verdict.invalid),
     # Symbols that the formula does not have: the paper's example, and more.
     ("U 1 c", "a ; & a ! b ; { c }", Verdict.satisfied),
     ("a", "{ b }", Verdict.violated),
-    ("a", "{ & a | b ! b }", Verdict.satisfied),
     # Symbols that vanish when the formula is simplified are symbols of it.
     ("| a & b 0", "{ & a b }", Verdict.satisfied),
     # Names are tokens, and may mean something to Spot.
     ("U X1 Ga", "X1 ; { Ga }", Verdict.satisfied),
-    ("U p1 p0", "p1 ; { p0 }", Verdict.satisfied),
     ("U p1 p0", "p0 ; { p1 }", Verdict.satisfied),
     ('F "é', '{ "é }', Verdict.satisfied),
     # Formulas that are none.
@@ -228,24 +216,12 @@ def test_labels_satisfy_and_are_renamed_with_their_formula(find):
 @needs_spot
 def test_pool_stops_spot_and_goes_on():
     easy = ("G F a", "{ a }")
-    with JudgePool(make_judge("ltl"), workers=1, timeout=1.0) as pool:
-        assert pool.verify_all([easy]) == [Verdict.satisfied]
-        started = time.monotonic()
-        verdicts = pool.verify_all([easy, (HARD, "{ 1 }"), easy, ("a", "{ 0 }")])
-        elapsed = time.monotonic() - started
-        assert pool.solvable([HARD, f"! {HARD}"]) == [True, None]
-    expected = [Verdict.satisfied, Verdict.timeout, Verdict.satisfied, Verdict.vacuous]
-    assert verdicts == expected
-    assert elapsed < 30
-
-
-@needs_spot
-def test_a_crash_of_spot_is_an_error_and_the_pool_goes_on():
     deep = " ".join(["X"] * 50000 + ["a"])  # more recursion than a stack can take
-    easy = ("X a", "1 ; { a }")
-    with JudgePool(make_judge("ltl"), workers=1) as pool:
-        verdicts = pool.verify_all([easy, (deep, "{ a }"), easy])
-    assert verdicts == [Verdict.satisfied, Verdict.error, Verdict.satisfied]
+    with JudgePool(make_judge("ltl"), workers=1, timeout=1.0) as pool:
+        verdicts = pool.verify_all([easy, (HARD, "{ 1 }"), easy, (deep, "{ a }"), ("a", "{ 0 }")])
+        assert pool.solvable([f"! {HARD}"]) == [None]
+    words = "satisfied timeout satisfied error vacuous"
+    assert [verdict.value for verdict in verdicts] == words.split()
 
 
 @needs_spot

@@ -27,16 +27,9 @@ def test_malformed_formulas(text, message):
 @pytest.mark.parametrize(
     "text, prefix, cycle, people",
     [
-        ("{ 1 }", [], ["1"], "cycle{1}"),
         ("a ; & a b ; { b }", ["a", "& a b"], ["b"], "a; a & b; cycle{b}"),
         ("{ a ; ! b ; 0 }", [], ["a", "! b", "0"], "cycle{a; !b; 0}"),
         ("| ! a & b c ; { X1 }", ["| ! a & b c"], ["X1"], '!a | (b & c); cycle{"X1"}'),
-        (
-            "xor a b ; { -> a <-> b 1 }",
-            ["xor a b"],
-            ["-> a <-> b 1"],
-            "a xor b; cycle{a -> (b <-> 1)}",
-        ),
         ("cycle ; { cycle }", ["cycle"], ["cycle"], "cycle; cycle{cycle}"),
     ],
 )
@@ -54,13 +47,10 @@ def test_traces(text, prefix, cycle, people):
     [
         ("", "empty"),
         ("a", "one '{'.* not 0"),
-        ("{ a", "one '}'.* not 0"),
         ("{ a ; { b } }", "one '{'.* not 2"),
         ("{ a } ; b", "ends with its cycle"),
         ("a { b }", "';' is missing before '{'"),
         ("{ }", "step 1: the formula is empty"),
-        ("a ; ; { a }", "step 2: the formula is empty"),
-        ("a ; { b ; }", "step 3: the formula is empty"),
         ("a ; & b ; { b }", "step 2: .*ends too early"),
         ("X a ; { b }", "step 1: unknown operator 'X'"),
     ],
@@ -83,12 +73,10 @@ def test_long_and_deep_traces():
     [
         ("& a b ; { c }", "& b a ; { c }", True),
         ("{ | & a ! b c }", "{ | c & ! b a }", True),
-        ("{ & a & b c }", "{ & & c b a }", True),
         ("{ & a & b c }", "{ & b & a c }", False),  # regrouped
         ("{ -> a b }", "{ -> b a }", False),
         ("{ xor a b }", "{ xor b a }", False),  # equivalent, but no swap of & or |
         ("a ; b ; { c }", "a ; { b ; c }", False),  # the same steps, another cycle
-        ("a ; b ; { c }", "b ; a ; { c }", False),
         ("{ a }", "{ a ; a }", False),  # the same words
         ("{ a", "{ a", True),  # no trace
     ],

@@ -71,18 +71,6 @@ def test_answers_of_the_inputs_become_answers_of_the_clauses(output_first):
     assert answered >= 20 and shorter == 60
 
 
-def test_names_do_not_matter():
-    source = read_dimacs(dimacs(circuit(Random(8), 4, 6, False))).tokens
-    new = {f"p{number}": f"q{97 * number % 31}" for number in range(12)}
-    (found, whole), (renamed, renamed_whole) = (
-        without_gates(text) for text in (source, [new.get(t, t) for t in source])
-    )
-    assert renamed == [new.get(t, t) for t in found] != found
-    literal = [formula_symbols(found)[0], "1"]
-    expected = [new.get(t, t) for t in whole(literal)]
-    assert renamed_whole([new.get(t, t) for t in literal]) == expected
-
-
 @pytest.mark.parametrize("source", ["& | a b | ! a c", "| a ! a", "1", "& -> a b ! a"])
 def test_formulas_without_gates_stay(source):
     found, whole = without_gates(source.split())
