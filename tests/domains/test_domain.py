@@ -131,10 +131,10 @@ def test_domains_of_the_package_are_whole(name):
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("nonsense", "there is no domain 'nonsense'; known are copying, ltl, placeholders"),
-        ("sudoku:SudokuJudge", "is no object and no subclass of sit_fairseq.domains.Domain"),
-        ("sudoku:NOTHING", "sudoku:NOTHING cannot be used"),
-        ("nowhere:DOMAIN", "nowhere:DOMAIN cannot be used"),
+        ("nonsense", "no domain 'nonsense'"),
+        ("sudoku:SudokuJudge", "sit_fairseq.domains.Domain"),
+        ("sudoku:NOTHING", "cannot be used"),
+        ("nowhere:DOMAIN", "cannot be used"),
     ],
 )
 def test_what_is_no_domain(name, message):
@@ -151,7 +151,6 @@ class Abstract(Judge):
     [
         ({"name": ""}, "needs a name"),
         ({"symbols": "[a"}, "wrong pattern of symbols"),
-        ({"judges": {}}, "needs judges"),
         ({"judges": None}, "needs judges"),
         ({"judges": {"rules": Abstract}}, "Abstract, which lacks verify"),
         ({"judges": {"rules": find("prop").judge()}}, "no class of Judge"),

@@ -52,32 +52,11 @@ def test_means_by_number_of_symbols():
         symbols = [token for token in source.split() if PATTERN.is_symbol(token)]
         return f"{symbols[0]} 1" if len(set(symbols)) == 1 else "1"
 
-    sources = ["a", "& a b", "| a a", "& a & b c"]
-    result = measured(answer, sources, counts=(1, 2))
+    sources = ["a", "& a b", "| a a", "& a & b c", "! b"]
+    result = measured(answer, sources, counts=(1, 2), samples=2)
     assert [result[k]["samples"] for k in ("1", "2")] == [2, 1]
     assert [result[k]["renamings"] for k in ("1", "2")] == [[3, 3], [6, 6]]
     assert [result[k]["mean"] for k in ("1", "2")] == [1.0, 1.0]  # an answer without names is fine
-
-
-def test_the_inverses_are_those_of_the_renamings_that_were_applied():
-    sources = ["& a & b & c & d e"]
-    result = measured(
-        lambda source: " ".join(
-            token + " 1" for token in source.split() if PATTERN.is_symbol(token)
-        ),
-        sources,
-        counts=(5,),
-        names="abcdef",
-        max_renamings=50,
-    )
-    assert result["5"] == {**result["5"], "renamings": [50, 50], "mean": 1.0}
-
-
-def test_the_first_samples_with_so_many_symbols_are_taken():
-    sources = ["& a b", "a", "| a a", "! b", "& a & b c"]
-    problems = choose(sources, counts=(1, 3), samples=2)
-    assert [problem.source for problem in problems] == ["a", "| a a", "& a & b c"]
-    assert [len(problem.renamings) for problem in problems] == [3, 3, 6]
 
 
 def test_a_count_that_no_sentence_has_is_reported_as_such():
@@ -91,23 +70,15 @@ def test_a_count_that_no_sentence_has_is_reported_as_such():
 @pytest.mark.parametrize(
     "counts, names, words",
     [
-        ((1,), "", "1 symbols need as many different names, but only 0 can be chosen; .*names"),
-        ((1,), "a", "1 names allow for no two renamings of 'a'; change names or counts"),
-        ((2,), "abc", "no sentence has 2 distinct symbols; change counts"),
-        ((1,), "ax", "'x' is no symbol; change names or symbols"),
+        ((1,), "", "names"),
+        ((1,), "a", "names or counts"),
+        ((2,), "abc", "change counts"),
+        ((1,), "ax", "'x' is no symbol"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(counts, names, words):
     with pytest.raises(UserError, match=words):
         choose(["a"], counts=counts, names=names)
-
-
-def test_an_empty_answer_differs_from_all_others():
-    problems = choose(["! a", "& a a"])
-    answers = [f"{source.split()[1]} 1" for problem in problems for source in problem.sources]
-    assert measure_alpha_covariance(problems, answers, (1,))["1"]["mean"] == 1.0
-    answers[0] = ""
-    assert measure_alpha_covariance(problems, answers, (1,))["1"]["mean"] == 0.75
 
 
 def test_fresh_symbols_may_have_any_names():

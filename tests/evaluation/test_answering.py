@@ -77,14 +77,6 @@ def test_an_interrupted_run_continues_where_it_stopped(path, tmp_path):
         {"index": 0, "source": SOURCES[1], "answers": ["a"], "verdicts": [], "seconds": 1},
         {"index": 0, "source": SOURCES[0], "answers": ["a"], "verdicts": [], "seconds": 10**400},
         {"index": 1e999, "source": SOURCES[0], "answers": ["a"], "verdicts": [], "seconds": 1},
-        {
-            "index": 0,
-            "source": SOURCES[0],
-            "answers": [],
-            "reason": [1],
-            "verdicts": [],
-            "seconds": 1,
-        },
     ],
 )
 def test_a_damaged_journal_is_named(path, damage):
@@ -166,12 +158,3 @@ def test_a_batch_is_judged_while_the_next_one_is_answered(path):
     problems = list(map(Problem, SOURCES[:6]))
     answered = answer(path, Signalling(first_symbol), problems, Patient())
     assert {verdict for entry in answered for verdict in entry.verdicts} == {Verdict.satisfied}
-
-
-def test_what_the_judge_raises_reaches_the_caller(path):
-    class Broken(Counting):
-        def verify(self, problem, answer):
-            raise RuntimeError("broken judge")
-
-    with pytest.raises(RuntimeError, match="broken judge"):
-        answer(path, FakeAnswerer(first_symbol), judge=Broken())

@@ -46,15 +46,6 @@ def test_accuracy_by_number_of_symbols():
     assert ["correct of those with 2 symbols", "1 of 2", Proportion(1, 2)] in rows
 
 
-def test_symbols_of_any_text_are_known_to_who_says_which_they_are():
-    def measured(symbols):
-        problem = Problem("<e1> met <e2>", "x", symbols)
-        return measure_correct(make_judge("exact"), [problem], ["x"], [Verdict.satisfied])
-
-    assert "correct_by_symbols" not in measured(None)
-    assert measured("<e.>")["correct_by_symbols"] == {"2": Proportion(1, 1)}
-
-
 # Shares with their intervals.
 
 

@@ -56,17 +56,16 @@ def test_what_is_not_wanted_is_not_decoded(models):
 
 
 def test_unsuitable_checkpoints_are_explained(models, tmp_path):
-    with pytest.raises(UserError, match="none.pt does not exist or is no file"):
-        load(tmp_path / "none.pt")
     (tmp_path / "text.pt").write_text("no checkpoint")
-    with pytest.raises(UserError, match="not a readable fairseq checkpoint"):
-        load(tmp_path / "text.pt")
-    with pytest.raises(UserError, match="knows no symbols; sit convert"):
-        load(models.plain)
-    with pytest.raises(UserError, match="matches '!', which the checkpoint was trained with"):
-        load(models.stream, symbols="[a-z!]")
-    with pytest.raises(UserError, match="abacus cannot be used here .*; change device"):
-        load(models.stream, device="abacus")
+    for path, options, message in (
+        (tmp_path / "none.pt", {}, "none.pt"),
+        (tmp_path / "text.pt", {}, "text.pt"),
+        (models.plain, {}, "sit convert"),
+        (models.stream, {"symbols": "[a-z!]"}, "'!'"),
+        (models.stream, {"device": "abacus"}, "change device"),
+    ):
+        with pytest.raises(UserError, match=message):
+            load(path, **options)
 
 
 def test_verdicts_of_a_verified_search_come_with_the_answers(models):

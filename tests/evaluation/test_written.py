@@ -29,14 +29,6 @@ def few(monkeypatch):
     )
 
 
-def test_formulas_are_counted_by_set(few, tmp_path):
-    result = tmp_path / "real.json"
-    sit("evaluate", "prop", "--by", "written", "--path", SHIPPED, "--result", result)
-    found = json.loads(result.read_text())["result"]
-    for measure in ("correct", "verified"):
-        assert [found[name][measure]["count"] for name in SETS] == [2, 2]
-
-
 def test_a_model_without_an_operator_is_wrong_where_it_stands(few, models, tmp_path, capsys):
     result = tmp_path / "real.json"
     options = ("--by", "written", "--path", models.stream)
@@ -74,8 +66,8 @@ def test_names_are_symbols_to_model_and_domain(models):
 
 @needs_spot
 def test_patterns_are_made_and_answered(tmp_path, monkeypatch):
-    """One in eight of all that people wrote."""
-    sets = {name: formulas[::8] for name, formulas in find("ltl").held_out().items()}
+    """Some of all that people wrote."""
+    sets = {name: formulas[::24] for name, formulas in find("ltl").held_out().items()}
     monkeypatch.setattr(
         measuring, "find", lambda *name: replace(find(*name), held_out=lambda: sets)
     )
