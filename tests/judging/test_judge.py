@@ -63,9 +63,8 @@ def rules(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "named, message",
     [
-        (("nonsense",), "unknown semantics 'nonsense'; known are copying, ltl.*change verify"),
-        (("prop", "spot"), "prop has no judge 'spot', but bits, aiger; change judge"),
-        (("exact", "bits"), "exact has no judge 'bits', but equality; change judge"),
+        (("nonsense",), "'nonsense'.*change verify"),
+        (("prop", "spot"), "'spot'.*change judge"),
     ],
 )
 def test_names_without_a_judge(named, message):
@@ -86,24 +85,18 @@ def test_own_judges_judge_in_this_process_and_in_others(rules, name):
 @pytest.mark.parametrize(
     "named, message",
     [
-        ("{}:Missing", r":Missing cannot be used \(AttributeError: .*\); mend rules_"),
-        ("{}_gone:Sorted", r"ModuleNotFoundError: No module named .*_gone"),
-        ("{}_broken:Sorted", r"No module named 'no_such_package'\); mend rules_.*_broken"),
-        ("{}:Abstract", "TypeError: .* abstract .*verify"),
+        ("{}:Missing", "AttributeError"),
+        ("{}_gone:Sorted", "ModuleNotFoundError: No module named .*_gone"),
+        ("{}_broken:Sorted", r"'no_such_package'\); mend rules_.*_broken"),
+        ("{}:Abstract", "TypeError"),
         ("{}:Failing", "LookupError: no rules here"),
-        (
-            "{}:NoJudge",
-            "is no object and no subclass of sit_fairseq.judging.judge.Judge or .*; change verify",
-        ),
+        ("{}:NoJudge", "sit_fairseq.judging.judge.Judge or .*; change verify"),
     ],
 )
 def test_own_judges_that_cannot_be_used(rules, named, message):
     with pytest.raises(UserError, match=message):
         make_judge(named.format(rules), parameter="verify")
-
-
-def test_an_own_judge_is_one_judge(rules):
-    with pytest.raises(UserError, match="Sorted is a judge already, and has no 'bits'"):
+    with pytest.raises(UserError, match="'bits'"):
         make_judge(f"{rules}:Sorted", "bits")
 
 
@@ -120,22 +113,11 @@ def test_problems_of_judges_that_compare_with_references():
             assert judge.problems(["a"]) == ["a"]
 
 
-@pytest.mark.parametrize(
-    "semantics, reason",
-    [
-        ("propositional", "unknown semantics 'propositional'.* change verify"),
-        ("exact", "exact compares answers with references.* change verify"),
-    ],
-)
-def test_semantics_that_cannot_verify(semantics, reason):
-    with pytest.raises(UserError, match=reason):
-        accepting_judge(semantics)
-
-
 def test_a_judge_that_lacks_something_cannot_verify(monkeypatch):
     monkeypatch.setattr("sit_fairseq.domains.ltl.spot_judge.spot_installed", lambda: False)
-    with pytest.raises(UserError, match="ltl needs what is not installed: pip install spottl"):
-        accepting_judge("ltl")
+    for name, message in (("ltl", "pip install spottl"), ("no", "verify"), ("exact", "verify")):
+        with pytest.raises(UserError, match=message):
+            accepting_judge(name)
 
 
 def test_models_of_another_domain():

@@ -36,15 +36,6 @@ def test_expand_and_mean(hypotheses):
             torch.testing.assert_close(mean[sentence * hypotheses + k], average)
 
 
-@pytest.mark.parametrize("hypotheses", [1, 2])
-def test_gradients_of_expand_and_mean(hypotheses):
-    streams = Streams.of_slots(SLOTS, hypotheses)
-    x = torch.randn(4 * hypotheses, 2, dtype=torch.float64, requires_grad=True)
-    h = torch.randn(7 * hypotheses, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(streams.expand, x)
-    assert torch.autograd.gradcheck(streams.mean, h)
-
-
 def test_row_of_existing_and_missing_slots():
     streams = Streams.of_slots(SLOTS, hypotheses=2)
     slot = torch.tensor([[0, 1, 5], [1, -3, 0], [9, 0, 0], [0, 0, 0]] * 2)

@@ -4,8 +4,6 @@ import os
 import signal
 import threading
 
-import torch
-
 from sit_fairseq.symbols.tokens import TokenTable
 
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
@@ -49,14 +47,6 @@ def test_adopted_tokens_are_known_but_not_the_tables_own():
     table.adopt(["|", "&", "xor"])
     assert (table.index("|"), table.index("&"), table.index("xor")) == (8, 4, 9)
     assert table.base_tokens() == ["!", "&"]
-
-
-def test_sentences_and_back():
-    table = build()
-    tokens = table.encode(["& a z", "! NEW", ""])
-    assert tokens.tolist() == [[4, 5, 8, 2], [6, 3, 2, 1], [2, 1, 1, 1]]
-    assert [table.decode(row) for row in tokens] == ["& a z", "! <unk>", ""]
-    assert table.decode(torch.tensor([4, 8])) == "& z"
 
 
 def test_a_fork_waits_for_the_call_of_another_thread():
