@@ -42,12 +42,7 @@ def build(pattern: str, positions: str = "tree"):
 
 @pytest.mark.parametrize(
     "pattern, positions",
-    [
-        ("EP-DP-EA-DA-CP", "tree"),
-        ("EP-DP-EA-CP", "rope"),
-        ("EA-DA-CP-CA", "tree"),
-        ("EP-DP-DA-CA", "rope"),
-    ],
+    [("EP-DP-EA-DA-CP", "tree"), ("EA-DA-CP-CA", "tree"), ("EP-DP-DA-CA", "rope")],
 )
 def test_logits_are_those_of_the_algorithms(pattern, positions):
     model, sample = build(pattern, positions)

@@ -95,22 +95,6 @@ def test_names_of_new_symbols_are_those_that_are_given_and_of_their_sort():
     assert new - {"xor"} <= set("mnopk")
 
 
-def test_an_ensemble_votes():
-    one, other = build(), build()
-    both = Model([one.core, other.core]).complete(PROMPTS, 3, 8)
-    assert [answer.score for answer in both] != [a.score for a in one.complete(PROMPTS, 3, 8)]
-
-
-def test_a_saved_model_completes_alike(tmp_path):
-    model = build(symbol_embedding="recency", stream_attention="DP")
-    model.save(str(tmp_path / "model.pt"))
-    again = Model.load(str(tmp_path / "model.pt"))
-    assert again.longest == 200 and again.fresh_symbols == 5
-    found = [m.complete(["& v8 v9 |"], 2, 8)[0] for m in (model, again)]
-    # Its dictionary is another, so that new symbols have other names.
-    assert found[0].score == found[1].score
-
-
 def test_each_kind_of_model_has_its_own_question():
     with pytest.raises(UserError, match="let it complete prompts"):
         build().answer(["& a b"])

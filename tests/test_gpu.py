@@ -1,6 +1,5 @@
 """``scripts/gpu.sh`` on a CPU, at sizes at which figures mean nothing."""
 
-import json
 import os
 import subprocess
 
@@ -33,17 +32,10 @@ def test_each_part_is_limited_and_leaves_its_log(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["renamings", "speed"])
-def test_a_part_writes_what_it_finds_line_by_line(part, tmp_path, monkeypatch):
+def test_a_part_writes_what_it_finds_line_by_line(tmp_path, monkeypatch):
     monkeypatch.setattr(PARTS, "QUESTIONS", {"copy": PARTS.QUESTIONS["copy"]})
-    monkeypatch.setattr(PARTS, "KINDS", ["read places"])
-    found = list(PARTS.PARTS[part]("cpu", True, tmp_path))
-    if part == "renamings":
-        assert found == [{"model": "copy", "renamings": 6, "equal": 6}]
-    else:
-        done = {(one["model"], one["way"], one["job"]) for one in found if one["a second"] > 0}
-        assert len(done) == len(found) and ("read places", "bfloat16", "beam 3") in done
-    assert json.loads(json.dumps(found)) == found
+    found = list(PARTS.PARTS["renamings"]("cpu", True, tmp_path))
+    assert found == [{"model": "copy", "renamings": 6, "equal": 6}]
 
 
 def test_the_pace_of_a_log():

@@ -1,13 +1,11 @@
 """A model in files: voters share what is theirs together, and saved and loaded is the same."""
 
-import json
-import shutil
 from pathlib import Path
 
 import numpy
 import pytest
 import torch
-from command_line import interactive, printed, sit
+from command_line import interactive, printed
 from conftest import PACKAGE, make_dictionary, make_model, redraw
 from texts import SORTS, TEXTS, make_language_model
 
@@ -26,9 +24,6 @@ CHECKPOINTS = PACKAGE.parent / "checkpoints"
 ASKED = {
     "binding": ["f ( let x7 = x9 ; g ( x7 , h ) )", "g ( h , x1 )"],
     "converted": ["& q ! r", "<-> | q r ! s"],
-    "copy": ["q r r s q", "z"],
-    "entities": ["▁<ent7> ▁gave ▁<ent9>", "<ent7> ▁slept ▁because <ent12345> ▁met <ent7>"],
-    "ltl": ["& F req G ! grant", "U req X grant"],
     "planning": [
         "blocksworld on block71 block9 ontable block9 clear? block71",
         "gripper at ball40 room3 at-robot room3 free gripper9 carry ball41 gripper8",
@@ -87,7 +82,7 @@ def facts(model, name):
     return found, names, model.symbols, model.domain, model.fresh_symbols, model.base_tokens
 
 
-@pytest.mark.parametrize("name", [*ASKED, *OWN])
+@pytest.mark.parametrize("name", ["binding", "planning", *OWN])
 def test_a_model_that_votes_with_itself_answers_as_alone_to_the_bit(name, path_of):
     path = path_of(name)
     voters = [path] * (2 if name in ASKED else 3)
@@ -98,6 +93,8 @@ def test_models_of_other_tokens_do_not_vote_together(path_of):
     for others in (["prop", "ltl"], ["prop", "planning"], ["fresh", "prop"]):
         with pytest.raises(UserError, match="cannot vote as an ensemble"):
             Model.load(*map(path_of, others))
+    with pytest.raises(UserError, match="an ensemble"):
+        Model.load(*2 * [path_of("prop")]).save("nowhere")
 
 
 @pytest.mark.parametrize("names", [["fresh", "numbered"], ["numbered", "fresh"]])
@@ -108,7 +105,7 @@ def test_voters_have_tokens_and_names_of_the_first(names, path_of):
     assert facts(both, "fresh")[1] == facts(Model.load(path_of(names[0])), "fresh")[1]
 
 
-@pytest.mark.parametrize("name", ["converted", "planning", "prop", *OWN])
+@pytest.mark.parametrize("name", ["planning", "prop", "fresh", "text"])
 def test_where_tensors_are_made_by_default_does_not_matter(name, path_of):
     """As on a machine whose default device is a GPU; one without memory finds all that forget it."""
     path = path_of(name)
@@ -118,22 +115,16 @@ def test_where_tensors_are_made_by_default_does_not_matter(name, path_of):
 
 
 LOADED = [
-    *((name, {}) for name in (*ASKED, *OWN)),
+    *((name, {}) for name in ("planning", "converted", *OWN)),
     ("prop", dict(symbols=r"[qr]|<\d+>|req|grant|bus")),
-    ("prop", dict(fresh_symbols=numpy.int64(3))),
-    ("prop", dict(fresh_symbols=2, fresh_names="k,l")),
-    ("binding", dict(symbols="[a-eijklmnxyz][0-9]*")),
+    ("prop", dict(fresh_symbols=numpy.int64(2), fresh_names="k,l")),
     ("binding", dict(fresh_names="x1,x2,x3,x4,x5,x6,x7,x8,x9")),
     ("binding", dict(symbols="[a-eijklmnxyz][0-9]*", fresh_names="z1,z2,z3,z4,z5,z6")),
     ("planning", dict(fresh_symbols="block=2,ball=1")),
-    ("fresh", dict(symbols="[a-z]|name[0-9]")),
     ("fresh", dict(fresh_names="x,y,z", fresh_symbols=3)),
     ("text", dict(fresh_symbols=7)),
-    ("text", dict(symbols="[a-z]|name[0-9]+")),
     ("text", dict(symbols="[a-z]", fresh_names="z,y,x,w,v,u,t")),
     ("text of sorts", dict(fresh_symbols="odd=4,even=5")),
-    ("text of sorts", dict(symbols="odd=[acegikmo]|o[0-9]\neven=[bdfhjlnp]")),
-    ("prop", dict(device="cpu")),
 ]
 
 
@@ -167,12 +158,6 @@ def test_fairseq_reads_what_was_saved_with_its_names_and_pattern(tmp_path, capsy
     assert "name" in answer.text
 
 
-def test_an_ensemble_is_saved_by_none():
-    path = CHECKPOINTS / "prop"
-    with pytest.raises(UserError, match="an ensemble"):
-        Model.load(path, path).save("nowhere")
-
-
 def test_a_path_is_a_text_or_a_path_of_a_file_or_a_folder(tmp_path):
     folder = CHECKPOINTS / "copy"
     for form in (str, Path):
@@ -189,14 +174,3 @@ def test_a_path_is_a_text_or_a_path_of_a_file_or_a_folder(tmp_path):
             assert loaded.answer(["a b"], max_length=3)[0].text == "a b"
             assert read_state(form(place))["cfg"]["task"]["domain"] == "copying"
         assert len(StreamDictionary.load(form(folder / "dict.src.txt"))) >= 4
-
-
-def test_commands_take_the_folder_of_a_model(tmp_path, capsys):
-    for side in ("src", "tgt"):
-        (tmp_path / f"x.{side}").write_text("a b\nb\n")
-    data, result = tmp_path / "x", tmp_path / "copy.json"
-    path = ("--path", CHECKPOINTS / "copy")
-    sit("evaluate", "copying", data, *path, "--max-len", 3, "--result", result)
-    assert json.loads(result.read_text())["result"]["correct"]["share"] == 1
-    sit("answer", "prop", "a & b", "--path", CHECKPOINTS / "prop", "--output", tmp_path / "out")
-    assert (tmp_path / "out.tgt").exists() and "a & b" in capsys.readouterr().out

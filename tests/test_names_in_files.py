@@ -22,7 +22,7 @@ from command_line import (
 )
 from test_paper_tables import CONTENT, table
 
-from examples.paper.runs import Runner, run_table
+from examples.paper.runs import run_table
 from examples.paper.tables import IMPORTED, make_runs, settings
 from sit_fairseq.errors import UserError
 from sit_fairseq.model import Model
@@ -191,15 +191,4 @@ WHOLE = {
 def test_a_damaged_result_is_refused(measured, content):
     (measured.folder / "test.json").write_bytes(content)
     with pytest.raises(UserError, match="test.json is no result file .*remove it"):
-        measured.again()
-
-
-@pytest.mark.parametrize("name, content", [("json", json.dumps(WHOLE)), ("command", "\udcff")])
-def test_a_result_of_another_model_or_command_is_measured_again(
-    measured, monkeypatch, name, content
-):
-    """Here by a command that writes nothing, which is told."""
-    monkeypatch.setattr(Runner, "_call", lambda *_: None)
-    (measured.folder / f"test.{name}").write_bytes(content.encode(errors="surrogateescape"))
-    with pytest.raises(UserError, match="test.json is no result file .*No such file"):
         measured.again()

@@ -36,18 +36,6 @@ def test_rules_reach_the_goal_from_every_state(name):
         follow(domain, Problem(problem.sorts, state, problem.goal), rng)
 
 
-def test_a_gripper_carries_as_many_balls_as_it_can():
-    """Every two balls cost four actions and two moves, of which the last is not needed."""
-    domain, rng = DOMAINS["gripper"], Random(1)
-    balls = [f"ball{n}" for n in range(1, 9)]
-    sorts = dict.fromkeys(balls, "ball")
-    sorts.update(room1="room", room2="room", gripper1="gripper", gripper2="gripper")
-    state = {("at", ball, "room1") for ball in balls} | {("at-robot", "room1")}
-    state |= {("free", "gripper1"), ("free", "gripper2")}
-    goal = frozenset(("at", ball, "room2") for ball in balls)
-    assert follow(domain, Problem(sorts, frozenset(state), goal), rng) == 8 // 2 * 6 - 1
-
-
 def test_a_tower_is_turned_over_without_detours():
     domain = DOMAINS["blocksworld"]
     tower = {("on", "block1", "block2"), ("on", "block2", "block3"), ("ontable", "block3")}

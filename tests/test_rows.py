@@ -54,7 +54,6 @@ MODELS = {
     "marian": lambda: MarianMTModel(
         MarianConfig(**SHORT, decoder_start_token_id=1, forced_eos_token_id=None)
     ),
-    "bart": lambda: BartForConditionalGeneration(BartConfig(**SHORT, forced_eos_token_id=None)),
     "t5": lambda: T5ForConditionalGeneration(
         T5Config(
             d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=1, **IDS

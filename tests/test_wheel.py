@@ -115,26 +115,17 @@ def test_no_trainer_is_installed(elsewhere):
     assert elsewhere.call("python", "-c", find, *packages, "spot") == "['spot']\n"
 
 
-@pytest.mark.parametrize(
-    "logic, formula, answer",
-    [
-        ("prop", "go & !stop", "go & !stop"),
-        ("ltl", "!close U open", "open; then for ever: anything"),
-    ],
-)
-def test_formulas_are_answered(elsewhere, logic, formula, answer):
-    assert elsewhere.call("sit", "answer", logic, formula) == f"{answer}\n"
-
-
-@pytest.mark.parametrize("logic", ["prop", "ltl"])
-def test_data_are_made_judged_and_measured(elsewhere, logic, tmp_path):
-    elsewhere.call("sit", "generate", logic, tmp_path / "x", "--size", 5, "--max-length", 9)
+def test_data_are_made_judged_measured_and_answered(elsewhere, tmp_path):
+    elsewhere.call("sit", "init", tmp_path / "task")
+    elsewhere.call("sit", "generate", "ltl", tmp_path / "x", "--size", 5, "--max-length", 9)
     files = (tmp_path / "x.src", tmp_path / "x.tgt")
-    verdicts = elsewhere.call("sit", "judge", logic, *files).split("\n")
+    verdicts = elsewhere.call("sit", "judge", "ltl", *files).split("\n")
     assert verdicts[:5] == ["satisfied"] * 5
-    model = shutil.copy(ROOT / "checkpoints" / logic / "model.pt", tmp_path)
+    model = shutil.copy(ROOT / "checkpoints" / "ltl" / "model.pt", tmp_path)
     asked = ("--path", model, "--result", tmp_path / "result.json")
-    assert "correct" in elsewhere.call("sit", "evaluate", logic, tmp_path / "x", *asked)
+    assert "correct" in elsewhere.call("sit", "evaluate", "ltl", tmp_path / "x", *asked)
+    answer = elsewhere.call("sit", "answer", "ltl", "!close U open")
+    assert answer == "open; then for ever: anything\n"
 
 
 def test_a_model_is_exported(elsewhere, tmp_path):
@@ -143,22 +134,8 @@ def test_a_model_is_exported(elsewhere, tmp_path):
     assert elsewhere.call("sit", "answer", "prop", "go & !stop", *asked) == "go & !stop\n"
 
 
-def test_a_task_is_begun(elsewhere, tmp_path):
-    elsewhere.call("sit", "init", tmp_path / "task")
-    assert any((tmp_path / "task").iterdir())
-
-
 @pytest.mark.parametrize(
-    "package, words",
-    [
-        ("fairseq", ("options",)),
-        (
-            "fairseq",
-            *[("convert", "in", "out", "--symbols", "a", "--actual", "a", "--placeholder", "b")],
-        ),
-        ("onnx", ("export", MODEL, "out", "--onnx")),
-        ("safetensors", ("export", MODEL, "out", "--hub")),
-    ],
+    "package, words", [("fairseq", ["options"]), ("onnx", ["export", MODEL, "out", "--onnx"])]
 )
 def test_a_package_that_is_missing_is_named_with_its_extra(elsewhere, package, words):
     (extra,) = [extra for extra, names in EXTRAS.items() if package in names]

@@ -5,8 +5,6 @@ import random
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from sit_fairseq.domains import find
 from sit_fairseq.domains.formulas.syntax import CONSTANTS
 from sit_fairseq.domains.prop.propositional import OPERATORS, random_formula
@@ -41,14 +39,6 @@ def test_symbols_of_a_formula_are_numbered_by_first_appearance():
         tokens = [names.index(word) if word in names else word for word in formula]
         expected.append({"tokens": tokens, "names": names})
     assert node("page.readFormula", list(map(" ".join, words))) == expected
-
-
-@pytest.mark.parametrize(
-    "text, said", [("", "empty"), ("a & b", "“&”"), ("& a", "missing"), ("! a b", "“b”")]
-)
-def test_what_is_no_formula_is_said(text, said):
-    (found,) = node("page.readFormula", [text])
-    assert said in found
 
 
 def test_the_grammar_is_that_of_the_package():

@@ -42,15 +42,7 @@ def test_random_renaming_stays_within_sorts(tmp_path):
 
 @pytest.mark.parametrize(
     "symbols, names, message",
-    [
-        (
-            "[a-z]",
-            "p",
-            "line 1: 2 symbols need as many different names, but only 1 can be chosen; .* --names",
-        ),
-        ("[a-z]", "x,&", "'&' is no symbol; change --names or --symbols"),
-        ("[a", "p,q", "is not a regular expression"),
-    ],
+    [("[a-z]", "p", "change --names"), ("[a-z]", "x,&", "'&'"), ("[a", "p,q", "expression")],
 )
 def test_renamings_that_cannot_be(tmp_path, symbols, names, message):
     prefix = write(tmp_path, [("xor a b", "a 1 b 0")])
@@ -67,16 +59,8 @@ def test_names_may_be_ranges(tmp_path):
     assert found == {"<ent9>", "<ent10>", "<ent11>", "<date>"}
 
 
-@pytest.mark.parametrize(
-    "names, message",
-    [
-        ("<a0>..<b3>", "the ends of '<a0>..<b3>' must differ"),
-        ("a..b", "the ends of"),
-        ("<e3>..<e5>,<e4>", "the names in '<e3>..<e5>,<e4>'"),
-        ("x,", "must be distinct and without spaces"),
-    ],
-)
-def test_names_that_are_none(tmp_path, capsys, names, message):
-    with pytest.raises(SystemExit) as error:
+@pytest.mark.parametrize("names", ["<a0>..<b3>", "a..b", "<e3>..<e5>,<e4>", "x,"])
+def test_names_that_are_none(tmp_path, capsys, names):
+    with pytest.raises(SystemExit):
         sit("rename", "in", tmp_path / "out", "--symbols", ".*", "--names", names)
-    assert error.value.code == 2 and message in capsys.readouterr().err
+    assert "--names" in capsys.readouterr().err.rpartition("error")[2]

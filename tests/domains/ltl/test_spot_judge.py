@@ -1,22 +1,18 @@
 """The judge of LTL: by hand, against brute force, and when things go wrong."""
 
-import sys
 from collections import Counter
-from itertools import product
-from math import prod
 from random import Random
-from types import ModuleType
 
 import pytest
 from conftest import needs_spot
 
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.infix import infix
-from sit_fairseq.domains.formulas.syntax import ARITY, formula_symbols
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.domains.ltl import spot_judge
-from sit_fairseq.domains.ltl.spot_judge import SpotJudge, spot_installed, spot_trace
+from sit_fairseq.domains.ltl.spot_judge import SpotJudge, spot_trace
 from sit_fairseq.domains.ltl.tableau import depth_first_trace
-from sit_fairseq.domains.ltl.traces import Trace, parse_trace
+from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 
@@ -24,11 +20,12 @@ from sit_fairseq.judging.verdict import Verdict
 HARD = " ".join(["F", "xor", "a", *["X"] * 30, "b"])
 
 TABLE = [
-    # The examples of the paper; test_against_brute_force has every operator.
+    # The examples of the paper; every operator is in the test of labels.
     ("X X b", "1 ; 1 ; { 1 }", Verdict.violated),
     ("& X b U a c", "a ; & a b ; { c }", Verdict.satisfied),
     # A trace without words is not right, not even for a formula that is always true.
     ("a", "& a ! a ; { 1 }", Verdict.vacuous),
+    ("| a X a", "{ 1 }", Verdict.violated),
     ("a", "{ a ; xor 1 1 }", Verdict.vacuous),
     # No trace, of which test_traces.py has more.
     ("a", "", Verdict.invalid),
@@ -67,126 +64,6 @@ def random_ltl(rng, length, leaves, operators):
     return [operator, *first, *random_ltl(rng, length - 1 - left, leaves, operators)]
 
 
-def random_trace(rng, symbols):
-    """A trace of at most two steps and a cycle of at most two."""
-    leaves = [*symbols, "1"]
-    operators = [*"!&|", "xor", "->", "<->"]
-
-    def steps(least):
-        number = rng.randint(least, 2)
-        return tuple(
-            tuple(random_ltl(rng, rng.choice([1, 1, 1, 2, 3, 4]), leaves, operators))
-            for _ in range(number)
-        )
-
-    return Trace(steps(0), steps(1))
-
-
-BOOLEAN = {
-    "&": lambda x, y: x and y,
-    "|": lambda x, y: x or y,
-    "->": lambda x, y: not x or y,
-    "<->": lambda x, y: x == y,
-    "xor": lambda x, y: x != y,
-}
-
-
-def holds(tokens, word, start):
-    """At which positions of a concrete lasso a formula holds, straight from the semantics.
-
-    Args:
-        tokens: the formula.
-        word: the letters, each the set of symbols that are true.
-        start: the position the last one is followed by.
-    """
-    n = len(word)
-
-    def later(i):
-        """The positions a word passes from i on; all it will ever pass."""
-        return [*range(i, n), *range(start, n)]
-
-    def until(x, y, i):
-        for j in later(i):
-            if y[j]:
-                return True
-            if not x[j]:
-                return False
-        return False
-
-    stack = []
-    for token in reversed(tokens):
-        if token not in ARITY:
-            stack.append([token == "1" or token in letter for letter in word])
-            continue
-        x = stack.pop()
-        y = stack.pop() if ARITY[token] == 2 else None
-        if token == "!":
-            result = [not value for value in x]
-        elif token == "X":
-            result = [x[i + 1 if i + 1 < n else start] for i in range(n)]
-        elif token == "F":
-            result = [any(x[j] for j in later(i)) for i in range(n)]
-        elif token == "G":
-            result = [all(x[j] for j in later(i)) for i in range(n)]
-        elif token == "U":
-            result = [until(x, y, i) for i in range(n)]
-        elif token == "W":
-            result = [until(x, y, i) or all(x[j] for j in later(i)) for i in range(n)]
-        elif token == "M":  # y up to and including a moment at which x
-            both = [a and b for a, b in zip(x, y)]
-            result = [until(y, both, i) for i in range(n)]
-        elif token == "R":
-            both = [a and b for a, b in zip(x, y)]
-            result = [until(y, both, i) or all(y[j] for j in later(i)) for i in range(n)]
-        else:
-            result = [BOOLEAN[token](a, b) for a, b in zip(x, y)]
-        stack.append(result)
-    return stack[0]
-
-
-def brute_force(formula, trace, symbols):
-    """Judges by trying words: the cycle is run through once, then two rounds repeat.
-
-    Rounds may differ in what the trace leaves open. Three of them suffice to violate the
-    small formulas of the test, if they can be violated at all. None if there are too many
-    words.
-    """
-    letters = [
-        {symbol for symbol, value in zip(symbols, values) if value}
-        for values in product([False, True], repeat=len(symbols))
-    ]
-    steps = trace.steps + trace.cycle + trace.cycle
-    choices = [[x for x in letters if holds(step, [x], 0)[0]] for step in steps]
-    if not all(choices):
-        return Verdict.vacuous
-    if prod(map(len, choices)) > 1000:
-        return None
-    start = len(trace.steps)
-    if all(holds(formula, word, start)[0] for word in product(*choices)):
-        return Verdict.satisfied
-    return Verdict.violated
-
-
-@needs_spot
-@pytest.mark.parametrize("symbols, longest", [("a", 8), ("ab", 8)])
-def test_against_brute_force(symbols, longest):
-    rng = Random(len(symbols))
-    judge = SpotJudge()
-    seen = Counter()
-    while sum(seen.values()) < 400:
-        formula = random_ltl(rng, rng.randint(1, longest), [*symbols, "0", "1"], list(ARITY))
-        own = formula_symbols(formula)
-        trace = random_trace(rng, own)
-        expected = brute_force(formula, trace, own)
-        if expected is None:
-            continue
-        verdict = judge.verify(" ".join(formula), " ".join(trace.tokens))
-        assert verdict is expected, (infix(formula), trace.infix())
-        seen[verdict] += 1
-    for verdict in (Verdict.satisfied, Verdict.violated, Verdict.vacuous):
-        assert seen[verdict] >= 15, seen
-
-
 @needs_spot
 @pytest.mark.parametrize("find", [spot_trace, depth_first_trace])
 def test_labels_satisfy_and_are_renamed_with_their_formula(find):
@@ -205,9 +82,6 @@ def test_labels_satisfy_and_are_renamed_with_their_formula(find):
         assert parse_trace(trace.tokens) == trace
         assert judge.verify(text, " ".join(trace.tokens)) is Verdict.satisfied, infix(formula)
         assert judge.verify(f"! {text}", " ".join(trace.tokens)) is Verdict.violated
-        wrong = random_trace(rng, formula_symbols(formula) or ["1"]).tokens
-        pair = [" ".join(names.get(token, token) for token in one) for one in (formula, wrong)]
-        assert judge.verify(*pair) is judge.verify(text, " ".join(wrong))
     assert seen[True, True] > 180 and seen[False, False] > 10 and not seen[True, False]
     assert seen[False, True] <= (find is depth_first_trace) * 4, seen  # 1 % of all operators
 
@@ -261,13 +135,3 @@ def test_missing_spot_is_unavailable(monkeypatch, caplog):
     assert caplog.text.count("pip install spottl") == 1
     assert judge.verify("a", "a") is Verdict.invalid  # needs no Spot
     assert judge.verify("U a", "{ a }") is Verdict.error
-
-
-@pytest.mark.parametrize("module", [None, ModuleType("spot")])
-def test_other_projects_are_not_spot(monkeypatch, module):
-    monkeypatch.setitem(sys.modules, "spot", module)
-    spot_installed.cache_clear()
-    try:
-        assert not spot_installed()
-    finally:
-        spot_installed.cache_clear()
