@@ -1,6 +1,5 @@
 """Generates data as users do, and reads what was written."""
 
-from collections import Counter
 from pathlib import Path
 
 from command_line import sit
@@ -20,14 +19,6 @@ def read(prefix):
     return [
         Path(f"{prefix}.{side}").read_text(encoding="utf-8").splitlines() for side in ("src", "tgt")
     ]
-
-
-def homogeneous(first: Counter, second: Counter) -> bool:
-    """Whether two samples of the same size can be from one distribution (chi-square)."""
-    keys = first | second
-    statistic = sum((first[key] - second[key]) ** 2 / (first[key] + second[key]) for key in keys)
-    freedom = len(keys) - 1
-    return statistic < freedom + 4 * (2 * freedom) ** 0.5
 
 
 def forms(sources):

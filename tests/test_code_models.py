@@ -14,7 +14,7 @@ from examples.code.copying import COPYING, code_model
 from examples.code.functions import renamed
 from examples.code.measure import by_kind, measure
 from examples.code.misuse import measure_misuse, problem_of
-from examples.code.model import FIRST, OTHER, USE, CodeModel, Letters, Word
+from examples.code.model import FIRST, OTHER, USE, CodeModel, Word
 from examples.code.words import LAYOUT, PATTERN
 from sit_fairseq.symbols.tokens import TokenTable
 
@@ -100,20 +100,6 @@ def test_the_head_that_copies_sees_the_tokens_so_far_alone(speller):
         so_far = rows[1 : place + 1]
         least = so_far.eq(so_far.unsqueeze(1)).sum(1) / (place + 1)
         assert (found[place, so_far] > least - 1e-5).all()
-
-
-def test_letters_of_a_name_cost_what_names_of_training_say(speller):
-    letters = Letters(LINES, speller)
-    assert letters("$width") < letters("$dth") and letters("$name") == Letters(LINES, speller)(
-        "$name"
-    )
-    (words,) = CodeModel(of_kind(speller, "streams")._core, speller, letters).read(LINES[:1])
-    assert [word.letters for word in words if word.letters] == [
-        letters("$width"),
-        letters("$height"),
-    ]
-    (words,) = CodeModel(of_kind(speller, "plain")._core, speller, letters).read(LINES[:1])
-    assert not any(word.letters for word in words)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -84,13 +84,6 @@ def test_what_is_done_is_not_done_again(folder, calls):
     assert carry_out(folder, calls) == []
 
 
-def test_measurements_of_one_condition_are_made_there_alone(folder, calls):
-    few = {"covariance": {**CONTENT["measurements"]["covariance"], "conditions": ["Few"]}}
-    conditions = {"All": {"data": "bin"}, "Few": {"data": "bin.few"}}
-    done = carry_out(folder, calls, conditions=conditions, models={"B": ""}, measurements=few)
-    assert done == ["train", "train", "covariance"]
-
-
 def test_a_module_may_measure(folder, monkeypatch):
     module = folder.parent / "measuring_module.py"
     module.write_text(
@@ -104,18 +97,6 @@ def test_a_module_may_measure(folder, monkeypatch):
     some = table(folder, **ONE, models={}, checkpoints={"A": "a.pt"}, measurements=measured)
     text, failed = run_table(some, folder, "some", 1)
     assert not failed and text.splitlines()[-1].split() == "| All | A | 4 |".split()
-
-
-def test_each_seed_may_have_data_of_its_own(folder, calls):
-    test = {"command": "prop {data}/test", "columns": {}}
-    each = {"seeds": [1, 2], "models": {"A": ""}, "measurements": {"test": test}}
-    for name in ("bin1", "bin2"):
-        (folder / name).mkdir()
-    carry_out(folder, calls, conditions={"All": {"data": "bin{seed}"}}, **each)
-    for seed in (1, 2):
-        run = folder / "runs" / "All" / "A" / f"seed{seed}"
-        assert f"data: {folder}/bin{seed}" in (run / "train.yaml").read_text()
-        assert f'"prop", "bin{seed}/test"' in (run / "test.command").read_text()
 
 
 def test_what_was_measured_otherwise_is_measured_again(folder, calls):

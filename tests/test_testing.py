@@ -19,14 +19,6 @@ def names_matter(tokens):
     return {"sum": tokens.float().sum(1)}
 
 
-def test_names_that_the_dictionary_lacks():
-    dictionary = make_dictionary()
-    with pytest.raises(ValueError, match="'x0' is no symbol of the dictionary"):
-        renamings(dictionary, ["x0", "x1", "x2"])
-    with pytest.raises(ValueError, match="'x' is no symbol of the dictionary"):
-        renaming(dictionary, {"x": "a"})
-
-
 @pytest.mark.parametrize("symbols", ["", "a", "aba"])
 def test_too_few_symbols_to_rename_anything(symbols):
     with pytest.raises(ValueError, match="at least two symbols"):

@@ -55,50 +55,43 @@ def training(folder):
     train(folder / "bin", folder / "model", *options)
 
 
-MALFORMED = {"unbalanced": "Line 2 of .*x.src"}
-NO_TEXT = {
-    "not UTF-8": "Line 2 of .*x.src",
-    "byte order mark": "Line 1 of .*x.src",
-    "carriage return": "Line 2 of .*x.src",
-}
+UNBALANCED, NO_TEXT, MARK = ("unbalanced", 2), ("not UTF-8", 2), ("byte order mark", 1)
+RETURN = ("carriage return", 2)
 
-# What each entry point says of some faults. It reads files by functions whose own tests have all of
-# them: tests/logic/test_syntax.py, and of what fairseq-preprocess has made
-# tasks/test_sentences.py and test_stream_dictionary.py.
+# Faults that each entry point tells, with their line. It reads files by functions whose own tests have
+# all of them: storage/test_files.py, and tests/tasks for what fairseq-preprocess has made.
 ENTRIES = {
-    "judge": (judge, {**MALFORMED, **NO_TEXT}),
-    "generate": (exclude, {**MALFORMED, **NO_TEXT}),
-    "rename": (rename, NO_TEXT),  # sentences of any kind
-    "preprocess": (preprocess_with_the_task, NO_TEXT),  # likewise
-    "training": (
-        training,
-        {
-            "unbalanced": "line 2 of the train source is not one formula",
-            "byte order mark": ".*dict.src.txt is no dictionary .* as of a text with a byte order mark",
-            # fairseq-preprocess itself takes it for the end of a line.
-            "carriage return": "the train split .* the same number of examples",
-        },
-    ),
+    judge: [UNBALANCED, NO_TEXT],
+    exclude: [UNBALANCED, NO_TEXT],
+    rename: [NO_TEXT],  # sentences of any kind
+    preprocess_with_the_task: [NO_TEXT, MARK, RETURN],  # likewise
 }
-FAULTS_OF = {
-    "preprocess": ["Windows", "not UTF-8", "byte order mark", "carriage return"],
-    "training": ["Windows", "unbalanced", "byte order mark", "carriage return"],
+# What training says; fairseq-preprocess itself takes a carriage return for the end of a line.
+TRAINING = {
+    "unbalanced": "line 2 of the train source",
+    "byte order mark": "dict.src.txt .*byte order mark",
+    "carriage return": "the same number of examples",
 }
 CASES = [
-    (entry, fault)
-    for entry in ENTRIES
-    for fault in FAULTS_OF.get(entry, ["Windows", "unbalanced", "not UTF-8"])
+    (entry, fault, f"Line {line} of .*x.src") for entry in ENTRIES for fault, line in ENTRIES[entry]
 ]
+CASES += [(training, *case) for case in TRAINING.items()]
 
 
-@pytest.mark.parametrize("entry, fault", CASES)
-def test_fault(entry, fault, tmp_path):
-    (tmp_path / "x.src").write_bytes(FAULTS[fault])
-    (tmp_path / "x.tgt").write_bytes(joined(TARGETS))
-    action, messages = ENTRIES[entry]
-    if fault not in messages:
-        action(tmp_path)
-        return
-    with pytest.raises(UserError, match=f"^{messages[fault]}[^\n]*$"):
-        action(tmp_path)
+def write(folder, fault):
+    (folder / "x.src").write_bytes(FAULTS[fault])
+    (folder / "x.tgt").write_bytes(joined(TARGETS))
+
+
+@pytest.mark.parametrize("entry, fault, message", CASES)
+def test_a_fault_is_told(entry, fault, message, tmp_path):
+    write(tmp_path, fault)
+    with pytest.raises(UserError, match=f"^[^\n]*{message}[^\n]*$"):
+        entry(tmp_path)
     assert not list(tmp_path.glob("new*"))
+
+
+@pytest.mark.parametrize("entry", [*ENTRIES, training])
+def test_lines_of_windows_are_read(entry, tmp_path):
+    write(tmp_path, "Windows")
+    entry(tmp_path)

@@ -2,19 +2,15 @@
 
 import hashlib
 from collections import Counter
-from random import Random
 
 import pytest
 from command_line import sit
 from conftest import needs_spot
-from generated import forms, homogeneous
+from generated import forms
 
 from sit_fairseq.datasets.grid import Grid
 from sit_fairseq.domains.by_name import make_judge
-from sit_fairseq.domains.formulas.sampling import FormulaSampler
 from sit_fairseq.domains.formulas.syntax import formula_symbols
-from sit_fairseq.domains.ltl.recipe import LTL_FORBIDDEN, LTL_OPERATORS
-from sit_fairseq.domains.ltl.spot_judge import conjuncts_sorted, random_formulas, spots_own_form
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.storage.journal import Journal
@@ -151,23 +147,6 @@ def test_ltl(ltl):
         *("timeout", "error", "zero_in_trace"),
     }
     assert "spot" in ltl.options["versions"]
-
-
-@needs_spot
-def test_ltl_formulas_are_those_of_randltl():
-    size, symbols, length = 6000, ["p0", "p1"], 5
-    rng, sampler = Random(1), FormulaSampler(LTL_OPERATORS, symbols, length, LTL_FORBIDDEN)
-    drawn: Counter = Counter()
-    while sum(drawn.values()) < size:
-        formula = spots_own_form(sampler.draw(rng, length, symbols))
-        drawn[" ".join(formula)] += len(formula) == length
-    expected: Counter = Counter()
-    for tokens in random_formulas(2, length, length, seed=3):
-        if len(tokens) == length and {*symbols} <= {*tokens}:
-            expected[" ".join(conjuncts_sorted(tokens))] += 1
-            if sum(expected.values()) == size:
-                break
-    assert len(drawn | expected) > 80 and homogeneous(+drawn, expected)
 
 
 @pytest.fixture

@@ -34,17 +34,6 @@ def test_formulas(files, tmp_path, capsys):
     ]
 
 
-def test_several_files(files, capsys):
-    test, train = files
-    sit("overlap", test, train, "--with", train, test)
-    places = [(row[0][-8:], row[2][-8:]) for row in rows(capsys.readouterr().out)]
-    one, other = "test.src", "rain.src"
-    first = [(one, "itself"), (other, "itself"), (one, other), (other, other), (other, "itself")]
-    assert places == [*first, (one, one), (other, one), (one, "itself")]
-    sit("overlap", test)
-    assert len(rows(capsys.readouterr().out)) == 1
-
-
 def test_status(files, tmp_path, capsys):
     test, train = files
     with pytest.raises(UserError, match="^3 times a test sentence is the renaming"):

@@ -64,11 +64,8 @@ def test_numbered_names_are_of_no_other_sort():
 @pytest.mark.parametrize(
     "pattern",
     [
-        "v=[ab]\nw=v.*",
-        "v=[ab]\nw=[a-z]_*\\d.*",
-        "v=[ab]\nw=v\\d\\d\nu=v_\\d{3}",
-        "v=[ab]\nw=v\\d+\nu=v1.*",
-        "madeupword=[ab]\nw=x",
+        *("v=[ab]\nw=v.*", "v=[ab]\nw=[a-z]_*\\d.*", "v=[ab]\nw=v\\d\\d\nu=v_\\d{3}"),
+        *("v=[ab]\nw=v\\d+\nu=v1.*", "madeupword=[ab]\nw=x"),
     ],
 )
 def test_names_are_found_where_other_sorts_match_the_first_ones(pattern):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from sit_fairseq.domains.formulas.infix import infix, quoted
-from sit_fairseq.domains.formulas.reading import read_formula
+from sit_fairseq.domains.formulas.infix import infix
 
 
 @pytest.mark.parametrize(
@@ -21,21 +20,3 @@ from sit_fairseq.domains.formulas.reading import read_formula
 )
 def test_writing(prefix, text):
     assert infix(prefix.split()) == text
-
-
-@pytest.mark.parametrize(
-    "name, text",
-    [
-        ("a", "a"),
-        ("X1", '"X1"'),
-        ("and", '"and"'),
-        ("anything", '"anything"'),
-        ("r[0]", '"r[0]"'),
-        ("a-b", '"a-b"'),
-        ('say"no"', '"say\\"no\\""'),
-        ("back\\slash", '"back\\\\slash"'),
-    ],
-)
-def test_names(name, text):
-    assert quoted(name) == text
-    assert read_formula(text, temporal=True) == (["p0"], {"p0": name})

@@ -8,7 +8,7 @@ from conftest import needs_spot
 from generated import forms
 
 from sit_fairseq.domains import find
-from sit_fairseq.domains.formulas.shapes import WIDEST, Shapes
+from sit_fairseq.domains.formulas.shapes import Shapes
 from sit_fairseq.domains.formulas.syntax import ARITY, check_formula, formula_symbols
 from sit_fairseq.domains.ltl.spot_judge import spot_trace
 from sit_fairseq.domains.prop import domain as prop_domain
@@ -31,22 +31,6 @@ def test_formulas_are_well_formed_and_have_every_operator(temporal, operators):
         check_formula(tokens)
         assert len(tokens) <= 48
     assert {t for tokens in drawn for t in tokens} == {*operators, *NAMES}
-
-
-def test_what_random_trees_lack_is_there():
-    def literals(tokens):
-        return len(tokens) - sum(t in ("&", "!") for t in tokens)
-
-    drawn = draw(temporal=True)
-    wide = [t for t in drawn if set(t) <= {"&", "!", *NAMES} and len(set(t) & set(NAMES)) > 4]
-    assert {literals(tokens) for tokens in wide} >= {5, 8, 12, WIDEST}
-    left = sum(t[:3] == ["&"] * 3 for t in wide)
-    assert 0 < left < len(wide)
-    assert sum(t[:2] == ["G", "->"] for t in drawn) > 100
-    texts = [" ".join(tokens) for tokens in drawn if tokens[0] == "&"]
-    assert sum(any(f"F {p}" in t and f"G -> {p}" in t for p in NAMES) for t in texts) > 100
-    assert 0.2 < sum(t[0] == "!" for t in drawn) / len(drawn) < 0.55
-    assert max(len(formula_symbols(tokens)) for tokens in drawn) == WIDEST
 
 
 @needs_spot

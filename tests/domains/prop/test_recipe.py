@@ -1,17 +1,14 @@
 """Propositional data: what formulas and assignments there are."""
 
 from collections import Counter
-from itertools import islice
-from random import Random
 
 import pytest
-from generated import generate, homogeneous, read
+from generated import generate, read
 
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.prop.depth_first import depth_first_answer
 from sit_fairseq.domains.prop.propositional import smallest_assignment, truth_table
-from sit_fairseq.domains.prop.recipe import PropRecipe
 from sit_fairseq.judging.verdict import Verdict
 
 BASE = {"0", "1", "!", "&", "|", "<->", "xor"}
@@ -43,21 +40,6 @@ def test_lengths_are_uniform_once_there_are_enough_formulas(data):
     assert set(lengths) == set(range(1, 36))
     assert lengths[1] == lengths[2] == 1  # all there are, up to renaming: a, ! a
     assert all(55 < lengths[length] < 140 for length in range(6, 36)), lengths
-
-
-def test_different_symbols_do_not_change_the_distribution_otherwise():
-    """Against the generator without the option, of whose formulas the others are dropped."""
-
-    def drawn(distinct):
-        options = dict(distinct_symbols=distinct, min_length=5, max_length=5)
-        recipe, rng = PropRecipe(symbols="abc", **options), Random(1)
-        while True:
-            formula = recipe.draw(rng)
-            if len(set(formula) & set("abc")) > 1:
-                yield " ".join(formula)
-
-    first, second = (Counter(islice(drawn(distinct), 20000)) for distinct in ((2, 3), None))
-    assert len(first | second) > 500 and homogeneous(first, second)
 
 
 def test_symbols_and_operators_are_those_that_were_named(data, tmp_path):
