@@ -260,17 +260,3 @@ def test_commands_end_with_the_process_that_asked_for_them(folder):
     finally:
         runner.kill()
         runner.wait()
-
-
-def test_a_command_that_fails_names_its_log(folder):
-    runner = Runner(table(folder, **ONE), folder, 1)
-    program = "print('why', flush=True); raise SystemExit(3)"
-    seen = []
-    with pytest.raises(subprocess.CalledProcessError) as error:
-        runner._call(folder / "log", [sys.executable, "-S", "-c", program], seen.append)
-    assert (error.value.returncode, error.value.output) == (3, str(folder / "log"))
-    assert seen == ["why\n"] and (folder / "log").read_text() == "why\n"
-    runner.stop()
-    with pytest.raises(subprocess.CalledProcessError):
-        runner._call(folder / "log", [sys.executable, "-c", "print('never')"], seen.append)
-    assert (folder / "log").read_text() == "why\n"

@@ -7,7 +7,7 @@ import pytest
 from domains.planning.problems import DOMAINS, PROBLEMS
 from test_planning_data import BLOCKS, TOWER
 
-from examples.planning import figures, growth, rename, tables
+from examples.planning import growth, rename, tables
 
 HARD = "instances/blocksworld_hard"
 
@@ -83,22 +83,3 @@ def test_copies_in_random_names_are_the_same_sentences(monkeypatch, planbench, t
     assert {word for word in words[0] & words[1] if word[:1].isalpha()} == {
         *("define", "domain", "problem", "and", "not")
     }
-
-
-def test_figures_are_drawn_of_what_is_there(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "argv", ["figures", str(tmp_path)])
-    figures.main()
-    assert not list(tmp_path.iterdir())
-    for name, share in (("Proposed", 1.0), ("Plain", 0.5)):
-        path = tmp_path / "runs/x" / name / "seed1/growth.json"
-        path.parent.mkdir(parents=True)
-        blocks = {"3": {"share": 1.0}, "9": {"share": share}}
-        path.write_text(json.dumps({"result": {"blocks": blocks}}))
-    costs = {name: {"3": 15.0, "9": 16.0} for name in ("Proposed", "Plain")}
-    (tmp_path / "times.json").write_text(json.dumps({"result": costs}))
-    for file in ("results/blocksworld_600", "results/mystery_600", "renamed/blocksworld_600"):
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / f"{file}.json").write_text(json.dumps({"verified": 3, "problems": 4}))
-    figures.main()
-    for name in ("growth.png", "names.png"):
-        assert (tmp_path / name).stat().st_size > 10_000

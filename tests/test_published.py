@@ -7,11 +7,11 @@ import pytest
 from generated import read
 
 from examples.paper import published
-from examples.paper.published import compact_tokens, read_published_pairs
+from examples.paper.published import read_published_pairs
 from sit_fairseq.errors import UserError
 
 LTL = "&!ab\n&!ab;{1}\nU1Xc\nc;1;{c;!c}\n"
-PROP = "<->a!b\na0b1\nxorab\na1b0\n&ab\na1\n"
+PROP = "<->a!b\na0b1\nxor->abb\na1b0\n&ab\na1\n"
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_malformed_samples_stop_or_are_left_out(import_, tmp_path, caplog):
         import_("prop", path, out)
     assert list(tmp_path.iterdir()) == [path]
     import_("prop", path, out, "--skip-malformed")
-    right = [["<-> a ! b", "xor a b", "& a b"], ["a 0 b 1", "a 1 b 0", "a 1"]]
+    right = [["<-> a ! b", "xor -> a b b", "& a b"], ["a 0 b 1", "a 1 b 0", "a 1"]]
     assert read(out) == [side * 2 for side in right]
     said = [record.getMessage() for record in caplog.records]
     assert [text.split(",")[1].split(":")[0] for text in said] == [" line 7", " line 8", " line 15"]
@@ -110,16 +110,3 @@ def test_mistakes_are_told(import_, tmp_path, semantics, source, target, message
     with pytest.raises(UserError, match=message):
         import_(semantics, tmp_path / source, tmp_path / target)
     assert sorted(os.listdir(tmp_path)) == ["empty", "ltl.txt"]
-
-
-@pytest.mark.parametrize(
-    "text, tokens",
-    [
-        ("xor<->ab->c1", "xor <-> a b -> c 1"),
-        ("GFWRMaabc", "G F W R M a a b c"),
-        ("a;&ab;{b}", "a ; & a b ; { b }"),
-        (" & a\tb ", "& a b"),
-    ],
-)
-def test_compact_notation(text, tokens):
-    assert compact_tokens(text) == tokens.split()

@@ -169,3 +169,14 @@ def test_values_that_no_option_has_are_refused(kind, options, message, tmp_path,
     told = capsys.readouterr().err.rpartition(f"{options[0]}: ")[2]
     assert error.value.code == 2 and message in told
     assert not list(tmp_path.iterdir())
+
+
+def test_strings_are_as_in_the_paper_unless_told_otherwise(tmp_path):
+    sources, targets = read(generate("copy", tmp_path / "x", "--size", 6100))
+    assert sources == targets
+    lengths = Counter(len(line.split()) for line in sources)
+    assert set(lengths) == set(range(20, 81))
+    assert all(60 < number < 145 for number in lengths.values()), lengths  # 100 +- 4 sigma
+    letters = Counter(" ".join(sources).split())
+    assert set(letters) == set("abcdefghijklmnopqrst")
+    assert max(letters.values()) < 1.1 * min(letters.values())  # about 15000 of each

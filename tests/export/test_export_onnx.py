@@ -27,11 +27,11 @@ SHIPPED = ROOT / "examples" / "playground" / "models" / "prop"
 
 KINDS = {
     "default": {},
-    "three sorts, both cross-attentions": dict(
+    "three sorts, both cross-attentions, nothing cached": dict(
         dictionary=make_dictionary(pattern="early=[a-c]\nlate=[d-v]\\d*\nlast=[w-z]"),
-        stream_attention="EP-DP-DA-CA-CP",
-        encoder_positions="rope",
-        decoder_positions="learned",
+        stream_attention="EA-CA-CP",
+        encoder_positions="none",
+        decoder_positions="sinusoidal",
         encoder_normalize_before=True,
         decoder_normalize_before=True,
         output_head="linear",
@@ -42,11 +42,9 @@ KINDS = {
         dictionary=make_dictionary(pattern="early=[a-c]\nlate=[d-z]"),
         stream_attention="EP-DP-CP",
         symbol_embedding="fixed",
+        decoder_positions="learned",
         tree_depth=20,
         scale_cosine_embedding=True,
-    ),
-    "nothing cached": dict(
-        stream_attention="EA-CA", encoder_positions="none", decoder_positions="sinusoidal"
     ),
 }
 
@@ -96,7 +94,7 @@ def test_symbols_without_a_vector_are_refused(exported):
 
 
 def test_names_of_a_sort_are_exchangeable_and_others_are_not(exported):
-    folder = exported("three sorts, both cross-attentions")[1]
+    folder = exported(list(KINDS)[1])[1]
     model = ExportedModel(folder)
     first, within, across = map(model.answer, ("& a | d b", "& c | v7 a", "& d | a b"))
     names = {"a": "c", "d": "v7", "b": "a"}

@@ -211,6 +211,23 @@ def test_any_text_is_read_or_refused_in_one_line_and_written_back(temporal):
     assert accepted > 150
 
 
+@pytest.mark.parametrize(
+    "prefix, text",
+    [
+        ("! a", "!a"),
+        ("X X a", "X X a"),
+        ("& U a b ! X c", "(a U b) & !X c"),
+        ("U a & b c", "a U (b & c)"),
+        ("G F -> a <-> b xor 0 c", "G F (a -> (b <-> (0 xor c)))"),
+        ("R W a b M c | d e", "(a W b) R (c M (d | e))"),
+        ("& speed_limit X1", 'speed_limit & "X1"'),
+        ("U true Ga", '"true" U "Ga"'),
+    ],
+)
+def test_formulas_are_written_for_people(prefix, text):
+    assert infix(prefix.split()) == text
+
+
 def test_what_is_written_for_people_is_read_back():
     rng = random.Random(3)
     for length in range(1, 60):

@@ -10,6 +10,8 @@ from generated import forms, generate, read
 from sit_fairseq.datasets import generation, quotas
 from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.domains.ltl import recipe
+from sit_fairseq.domains.ltl.recipe import SpotLabeller
 from sit_fairseq.domains.ltl.tableau import depth_first_trace
 from sit_fairseq.domains.ltl.traces import check_ltl, parse_trace
 from sit_fairseq.errors import UserError
@@ -148,3 +150,12 @@ def test_a_generation_of_other_data_does_not_go_on(interrupted, tmp_path):
         generate("ltl", interrupted, *OPTIONS)
     sources, _ = read(generate("ltl", interrupted, *OPTIONS, "--seed", 1, "--restart"))
     assert len(forms(sources)) == 240
+
+
+def test_labeller_asks_spot_where_depth_first_finds_nothing(monkeypatch):
+    formula = "! U a b"
+    spots, depth_first = Label("{ & a ! b }"), Label("{ ! b }")
+    assert SpotLabeller()(formula) == spots
+    assert SpotLabeller(depth_first=True)(formula) == depth_first
+    monkeypatch.setattr(recipe, "depth_first_trace", lambda formula: None)
+    assert SpotLabeller(depth_first=True)(formula) == spots
