@@ -100,9 +100,9 @@ def test_peak_memory():
 @pytest.mark.parametrize("part", ["models", "growth"])
 def test_parts_report_what_they_measure(part, tmp_path, monkeypatch):
     """At a size at which figures mean nothing."""
-    monkeypatch.setattr(BENCHMARK, "GROWTH", [1, 12])
+    monkeypatch.setattr(BENCHMARK, "GROWTH", [1, 4])
     monkeypatch.setattr(BENCHMARK, "MOST_EVERYWHERE", 1)
-    monkeypatch.setattr(BENCHMARK, "LENGTH", 19)
+    monkeypatch.setattr(BENCHMARK, "LENGTH", 9)
     monkeypatch.setattr(BENCHMARK, "peak_memory", lambda *arguments: 3 * [MIB])
     words, recipe, _ = BENCHMARK.DATA["prop, 5 symbols"]
     monkeypatch.setattr(BENCHMARK, "DATA", {"prop, 5 symbols": (words, recipe, 4)})
@@ -124,6 +124,6 @@ def test_parts_report_what_they_measure(part, tmp_path, monkeypatch):
     else:
         for job in ("encoder", "training", "beam 3", "memory"):
             assert found["growth"][job]["package"].keys() == {"1"}
-            assert found["growth"][job]["own places"].keys() == {"1", "12"}
-        assert "One formula of at least 19 tokens" in report
+            assert found["growth"][job]["own places"].keys() == {"1", "4"}
+        assert "One formula of at least 9 tokens" in report
         assert (tmp_path / "growth.png").stat().st_size > 10_000

@@ -69,15 +69,6 @@ def test_imports_point_downwards():
     assert upwards == set()
 
 
-def test_imports_are_found_wherever_they_stand(tmp_path):
-    path = tmp_path / "room.py"
-    path.write_text(
-        "import sit_fairseq.domains.formulas.syntax\nfrom sit_fairseq import models\n"
-        "def function():\n    from sit_fairseq.tasks.stream_translation import Task\n"
-    )
-    assert set(imported_rooms(path)) == {"domains", "models", "tasks"}
-
-
 def imported_files(path: Path):
     """The files of the package that a file imports."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

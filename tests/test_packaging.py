@@ -7,7 +7,6 @@ from importlib.metadata import metadata, requires
 from typing import Iterator
 
 import pytest
-from command_line import sit
 from conftest import PACKAGE
 
 from sit_fairseq.domains import find, names
@@ -51,10 +50,3 @@ def test_a_package_that_is_missing_is_named_with_its_extra(package, told):
 def test_an_import_of_what_no_extra_brings_fails_as_it_is():
     for error in (ModuleNotFoundError(name="unknown"), ModuleNotFoundError()):
         assert missing(error) is error
-
-
-def test_the_folder_of_the_package_is_printed_on_one_line(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "20")
-    with pytest.raises(SystemExit):
-        sit("--user-dir")
-    assert capsys.readouterr().out == f"{PACKAGE}\n"

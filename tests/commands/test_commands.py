@@ -113,7 +113,7 @@ def test_help_of_light_verbs_needs_no_torch_and_is_quiet(light):
     for words in ([], ["judge"], *data, ["rename"], ["overlap"], ["protect"]):
         result = light(*words, "--help")
         assert result.stdout.startswith("usage: sit") and result.stderr == ""
-    assert light("--user-dir").stdout == f"{PACKAGE}\n"
+    assert light("--user-dir", COLUMNS="20").stdout == f"{PACKAGE}\n"
 
 
 @pytest.mark.parametrize("variables, level", [({}, "WARNING"), ({"LOGLEVEL": "info"}, "INFO")])

@@ -61,20 +61,6 @@ def test_numbered_names_are_of_no_other_sort():
     assert (table.sort("x0"), table.sort("x_0")) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        *("v=[ab]\nw=v.*", "v=[ab]\nw=[a-z]_*\\d.*", "v=[ab]\nw=v\\d\\d\nu=v_\\d{3}"),
-        *("v=[ab]\nw=v\\d+\nu=v1.*", "madeupword=[ab]\nw=x"),
-    ],
-)
-def test_names_are_found_where_other_sorts_match_the_first_ones(pattern):
-    table = TokenTable(("a",), pattern)
-    fresh = FreshSymbols(f"{table.sorts[0]}=20", table, None)
-    found = names(table, fresh.name([table.index("a")]))
-    assert len(set(found)) == 21 and {table.sort(name) for name in found} == {0}
-
-
 def test_given_names():
     table, fresh = build(2, given="b,a")
     b, a = map(table.index, "ba")

@@ -67,16 +67,6 @@ def test_aggregate_equals_algorithm_2(hypotheses):
         torch.testing.assert_close(found[row], expected)
 
 
-def test_reorder_of_equal_runs():
-    streams = Streams.of_slots(SLOTS, hypotheses=2)
-    to = streams.reorder(torch.tensor([7, 7, 1, 0]))
-    new = to.streams
-    assert new.hypotheses == 2 and new.num_slots.tolist() == [3, 2]
-    assert not to.same_sentences and to.sentences.tolist() == [3, 0]
-    assert to.rows_of_streams.tolist() == [4, 5, 6, 0, 1]
-    assert to.rows.tolist() == [9, 9, 11, 11, 13, 13, 1, 0, 3, 2]
-
-
 @pytest.mark.parametrize("order", [[5, 4, 1, 0], [5, 4, 1], [2, 2, 2, 7, 7, 7], [6, 0, 6, 7, 7]])
 def test_reorder_takes_every_stream_along(order):
     """Whatever the layout becomes, each new row over streams continues the right old one."""
