@@ -1,7 +1,6 @@
 """The paper's prompts: what is asked, and how answers are read and measured."""
 
 import json
-import re
 import sys
 
 import pytest
@@ -11,20 +10,6 @@ from examples.language_models import prompts as PROMPTS
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.errors import UserError
 
-EXAMPLES = {
-    "ltl": {
-        "X U & a X a X X b": "1 ; 1 ; 1 ; b ; { 1 }",
-        "U ! c X U 1 b": "1 ; b ; { 1 }",
-        "X ! X ! & b X b": "1 ; 1 ; b ; b ; { 1 }",
-        "! U 1 ! c": "{ c }",
-    },
-    "prop": {
-        "| ! a & c <-> b c": "a 0",
-        "! <-> a xor ! a ! e": "a 1 e 1",
-        "& a <-> ! a | ! c d": "a 1 c 1 d 0",
-        "! | a ! | ! d & b d": "a 0 d 0",
-    },
-}
 # Formula: label, formula for people, what the model writes.
 PROBLEMS = {
     "| a b": ("a 1", "a | b", '{"a": true, "b": null}'),
@@ -34,21 +19,6 @@ PROBLEMS = {
     "! a": ("a 0", "!a", "a is false"),
     "a": ("a 1", "a", '{"a": 1}'),
 }
-
-
-@pytest.mark.parametrize("semantics, label", [("ltl", "Trace"), ("prop", "Assignment")])
-def test_listings_are_quoted_with_examples_that_can_be_read(semantics, label):
-    prompt = PROMPTS.prompt("& a ! b", semantics)
-    assert "{{" not in prompt and "{formula}" not in prompt
-    formulas = re.findall("^Formula: (.*)$", prompt, re.MULTILINE)
-    assert formulas[-1] == "a & !b"
-    for source, shown in zip(EXAMPLES[semantics], formulas[:-1], strict=True):
-        assert PROMPTS.prompt(source, semantics).endswith(
-            f"Formula: {shown}\n" + prompt.rsplit("a & !b\n")[-1]
-        )
-    answers = re.findall(f"^{label}: (.*)$", prompt, re.MULTILINE)
-    targets = list(EXAMPLES[semantics].values())
-    assert [PROMPTS.read_answer(answer, semantics) for answer in answers] == targets
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,7 @@ def own(name):
         "numbered": lambda: make_model(fresh_symbols=2),
         "text": lambda: make_language_model(fresh_names="k,l,m,n,o,p,q").float(),
         "text of sorts": lambda: make_language_model(
-            make_dictionary(pattern=SORTS),
-            fresh_symbols="odd=3,even=4",
+            make_dictionary(pattern=SORTS), fresh_symbols="odd=3,even=4"
         ).float(),
     }
     return redraw(made[name]())

@@ -10,16 +10,7 @@ from types import SimpleNamespace
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import (
-    PLUG_IN,
-    ROOT,
-    UNVALIDATED,
-    generate,
-    preprocess_lines,
-    run,
-    sit,
-    train,
-)
+from command_line import PLUG_IN, ROOT, UNVALIDATED, generate, preprocess_lines, run, sit, train
 from test_paper_tables import CONTENT, table
 
 from examples.paper.runs import run_table

@@ -112,11 +112,7 @@ def carry_out(outputs, monkeypatch, capsys):
 
 
 # One of each kind: the logics and the places share their steps.
-STEPS = {
-    "prop": ["results", "refine", "figures"],
-    "copying": ["shipped"],
-    "conversion": ["model"],
-}
+STEPS = {"prop": ["results", "refine", "figures"], "copying": ["shipped"], "conversion": ["model"]}
 
 
 @pytest.mark.parametrize("task, step", [(task, step) for task in STEPS for step in STEPS[task]])

@@ -1,15 +1,11 @@
 """examples/paper/runs.py: runs are carried out, each only once; other settings, another run."""
 
 import json
-import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from command_line import ROOT
-from conftest import gone
 from test_paper_tables import CONTENT, table
 
 from examples.paper import runs, tables
@@ -230,33 +226,3 @@ def test_the_table_is_written_after_each_run(folder, calls, monkeypatch):
         run_table(table(folder, conditions=ONE["conditions"]), folder, "some", 1)
     rows = [row.split() for row in (folder / "some.md").read_text().splitlines()]
     assert [row[1:4] for row in rows[2:]] == [["All", "|", "A"], ["All", "|", "B"]]
-
-
-def test_commands_end_with_the_process_that_asked_for_them(folder):
-    log = folder / "log"
-    program = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from test_paper_tables import table\n"
-        "from examples.paper import runs\n"
-        "words = [sys.executable, '-c', 'import os, time; print(os.getpid(), flush=True); "
-        "time.sleep(600)']\n"
-        f"train = lambda self, run, journal: self._call(Path({str(log)!r}), words, print)\n"
-        "runs.Runner._train = train\n"
-        f"folder = Path({str(folder)!r})\n"
-        "runs.run_table(table(folder), folder, 'some', 1)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
-    runner = subprocess.Popen(
-        [sys.executable, "-c", program], env=environment, stdout=subprocess.DEVNULL
-    )
-    try:
-        while not (log.exists() and log.read_text().endswith("\n")):
-            assert runner.poll() is None
-            time.sleep(0.05)
-        runner.kill()
-        runner.wait(30)
-        assert gone(int(log.read_text()))
-    finally:
-        runner.kill()
-        runner.wait()

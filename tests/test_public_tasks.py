@@ -96,8 +96,7 @@ BASELINES = ("Canonical renaming", "Alpha-renaming", "Plain transformer")
 
 
 @pytest.mark.parametrize(
-    "task, seeds, baselines",
-    [("scan", 5, BASELINES), ("cogs", 1, BASELINES[2:])],
+    "task, seeds, baselines", [("scan", 5, BASELINES), ("cogs", 1, BASELINES[2:])]
 )
 def test_every_model_of_a_table_has_equal_updates(task, seeds, baselines):
     found = read_yaml(str(ROOT / f"examples/{task}/results.yaml"))

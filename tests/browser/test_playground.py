@@ -155,8 +155,7 @@ def test_two_hundred_renamed_formulas_have_pythons_answers(browser, prop):
 
 
 @pytest.mark.parametrize(
-    "formula",
-    ["xor constructor & __proto__ toString", "& __proto__ ! __proto__", "constructor"],
+    "formula", ["xor constructor & __proto__ toString", "& __proto__ ! __proto__", "constructor"]
 )
 def test_words_that_every_object_has_are_symbols(browser, prop, formula):
     type_formula(browser, formula)

@@ -140,8 +140,7 @@ def test_a_card_that_was_edited_is_kept(tmp_path, option):
 
 
 @pytest.mark.parametrize(
-    "name, reason",
-    [("README.md", ".*is not UTF-8"), ("spm.model", "is no BPE model")],
+    "name, reason", [("README.md", ".*is not UTF-8"), ("spm.model", "is no BPE model")]
 )
 def test_a_file_beside_the_checkpoint_that_is_another(name, reason, tmp_path):
     shutil.copy(SHIPPED / "model.pt", tmp_path)

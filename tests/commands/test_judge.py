@@ -75,10 +75,7 @@ def test_alpha_compares_with_references_up_to_fresh_names(tmp_path, capsys):
     assert counts.startswith("1/2 correct") and counts.endswith("mean edit distance 0.5")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["--workers", "2"], ["--judge", "aiger", "--workers", "0"]],
-)
+@pytest.mark.parametrize("options", [["--workers", "2"], ["--judge", "aiger", "--workers", "0"]])
 def test_verdicts_in_order_and_counts_at_the_end(judge, capsys, options):
     judge(FORMULAS, ANSWERS, *options)
     assert capsys.readouterr().out.splitlines() == WORDS + [COUNTS]

@@ -4,7 +4,6 @@ import os
 
 import pytest
 from command_line import ROOT, sit
-from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage.files import partial_files
@@ -27,23 +26,14 @@ def journal(path):
     "words, first",
     [
         ("generate prop OUT --size 20 --max-length 7", pair),
-        pytest.param(
-            "generate ltl OUT --size 20 --max-length 7",
-            lambda folder: journal(folder / "out.journal"),
-            marks=needs_spot,
-        ),
         (
             "grid copying OUT --max-length 3",
             lambda folder: journal(folder / "out" / "grid.journal"),
         ),
-        ("export CHECKPOINT OUT", lambda folder: partial_files(str(folder / "out" / "model.pt"))),
     ],
 )
 def test_a_second_writer_ends(tmp_path, words, first):
-    names = {"OUT": tmp_path / "out", "CHECKPOINT": SHIPPED / "model.pt"}
-    words = [names.get(word, word) for word in words.split()]
-    if words[0] == "export":
-        (tmp_path / "out").mkdir()
+    words = [tmp_path / "out" if word == "OUT" else word for word in words.split()]
     with first(tmp_path):
         before = sorted(os.listdir(tmp_path))
         with pytest.raises(UserError, match="is (being written|in use) by another process"):

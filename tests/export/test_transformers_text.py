@@ -8,12 +8,7 @@ import torch.nn.functional as F
 from command_line import sit
 from conftest import make_dictionary
 from texts import SORTS, make_language_model
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    GenerationConfig,
-    pipeline,
-)
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, pipeline
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.for_onnx.files import export

@@ -62,10 +62,7 @@ def rules(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "named, message",
-    [
-        (("nonsense",), "'nonsense'.*change verify"),
-        (("prop", "spot"), "'spot'.*change judge"),
-    ],
+    [(("nonsense",), "'nonsense'.*change verify"), (("prop", "spot"), "'spot'.*change judge")],
 )
 def test_names_without_a_judge(named, message):
     with pytest.raises(UserError, match=message):

@@ -27,7 +27,7 @@ def test_what_is_not_judged_to_the_end_has_its_verdict(caplog):
     with JudgePool(MoodyJudge(), workers=2, timeout=0.3) as pool:
         judged = list(pool.imap_timed(pairs))
         assert [verdict.value for verdict, _ in judged] == [
-            *("satisfied", "timeout", "error", "invalid"),
+            *("satisfied", "timeout", "error", "invalid")
         ]
         assert judged[1][1] >= 0.3 and "on: crash" in caplog.text
         assert pool.number == 4 and pool.seconds == sum(seconds for _, seconds in judged)

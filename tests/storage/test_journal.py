@@ -34,18 +34,14 @@ def fill(path, *entries, **depends):
 
 
 def test_the_file_is_lines_of_readable_json_with_a_header(path):
-    fill(path, {"text": "∧ – ünï"}, beam=3, sizes=(1, 2))
+    depends = {"beam": 3, "sizes": (1, 2)}
+    any_text = {"text": "∧ – ünï, half a pair \ud800, a line\n\u2028, a NUL \0"}
+    fill(path, any_text, **depends)
     header, entry = path.read_text(encoding="utf-8").splitlines()
     assert json.loads(header) == {"journal": "answers", "beam": 3, "sizes": [1, 2]}
     assert "∧ – ünï" in entry
-
-
-def test_any_text_can_be_kept(path):
-    entry = {"text": "half a pair \ud800, a line\n\u2028, a NUL \0"}
-    fill(path, entry)
-    path.read_text(encoding="utf-8")
-    with open_journal(path) as journal:
-        assert journal.entries == [entry]
+    with open_journal(path, **depends) as journal:
+        assert journal.entries == [any_text]
 
 
 @pytest.mark.parametrize("lost", [1, 2, 7])

@@ -153,10 +153,7 @@ def test_temporal_operators_in_propositional_formulas_are_named():
         read("G (a -> F b)", temporal=False)
 
 
-@pytest.mark.parametrize(
-    "comparison",
-    "= === != < =< >= ≠ ≤ ≈ ∈ ~= /= ＝ <- <==".split(),
-)
+@pytest.mark.parametrize("comparison", "= === != < =< >= ≠ ≤ ≈ ∈ ~= /= ＝ <- <==".split())
 @pytest.mark.parametrize("temporal", [False, True])
 def test_comparisons_stand_in_quotes(comparison, temporal):
     for text in (f"a & b {comparison} c", f"a{comparison}b", f"a {comparison} 1"):

@@ -2,12 +2,7 @@
 
 import pytest
 
-from sit_fairseq.domains.ltl.traces import (
-    Trace,
-    check_ltl,
-    parse_trace,
-    same_trace,
-)
+from sit_fairseq.domains.ltl.traces import Trace, check_ltl, parse_trace, same_trace
 from sit_fairseq.errors import MalformedAnswer, MalformedFormula
 
 

@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sit_fairseq.domains.placeholders.ladder import Ladder, try_forms
-from sit_fairseq.domains.placeholders.masks import (
-    FORMS,
-    Form,
-    placeholder_pattern,
-    spans,
-)
+from sit_fairseq.domains.placeholders.masks import FORMS, Form, placeholder_pattern, spans
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 
