@@ -25,27 +25,11 @@ Weights = Dict[str, Tensor]
 ROPE_BASE = 10000.0
 
 # The paper's ablation table.
-PATTERNS = [
-    "EP-DP-EA-DA-CP",
-    "EP-DP-EA-DA-CP-CA",
-    "EP-DP-DA-CP",
-    "DP-EA-DA-CP",
-    "EP-DP-DA-CP-CA",
-    "DP-EA-DA-CP-CA",
-    "EP-DP-EA-CP",
-    "EP-DP-EA-CP-CA",
-    "EP-DP-CP-CA",
-    "EP-DP-CP",
-    "DP-EA-CP",
-    "DP-EA-CP-CA",
-    "EA-DA-CP",
-    "EP-EA-DA-CP-CA",
-    "EA-DA-CP-CA",
-    "EP-EA-DA-CP",
-    "EP-DA-CP",
-    "EP-DP-EA-DA-CA",
-    "EP-DA-CP-CA",
-]
+PATTERNS = """
+    EP-DP-EA-DA-CP EP-DP-EA-DA-CP-CA EP-DP-DA-CP DP-EA-DA-CP EP-DP-DA-CP-CA DP-EA-DA-CP-CA
+    EP-DP-EA-CP EP-DP-EA-CP-CA EP-DP-CP-CA EP-DP-CP DP-EA-CP DP-EA-CP-CA EA-DA-CP EP-EA-DA-CP-CA
+    EA-DA-CP-CA EP-EA-DA-CP EP-DA-CP EP-DP-EA-DA-CA EP-DA-CP-CA
+""".split()
 
 
 @dataclass

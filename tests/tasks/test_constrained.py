@@ -8,7 +8,7 @@ from conftest import SOURCES, encode, make_dictionary, make_model, make_task, re
 from fairseq.dataclass.configs import GenerationConfig
 
 from sit_fairseq.domains.prop.propositional import parse_assignment
-from sit_fairseq.errors import MalformedAnswer, UnansweredError, UserError
+from sit_fairseq.errors import MalformedAnswer, UnansweredError
 from sit_fairseq.search.grammar import Grammar
 
 
@@ -53,13 +53,10 @@ def is_assignment(answer):
     return True
 
 
-@pytest.mark.parametrize("name", ["auto", "prop"])
-def test_answers_are_well_formed(model, name):
-    found = answers(model, constrained=name, domain="prop")
+def test_answers_are_well_formed(model):
+    found = answers(model, constrained="auto", domain="prop")
     assert all(is_assignment(text) for nbest in found for text, _ in nbest)
-    assert found == answers(
-        model, given={"constrained": True}, domain="prop"
-    )  # as translate() passes it
+    assert found == answers(model, given={"constrained": True}, domain="prop")
     free = answers(model)
     assert not all(is_assignment(text) for nbest in free for text, _ in nbest)
 
@@ -81,48 +78,10 @@ def test_verified_search_is_constrained_by_default(model):
     assert not all(is_assignment(text) for nbest in free for text, _ in nbest)
 
 
-def test_the_domain_is_the_checkpoints_unless_another_is_given(model):
-    task = make_task(constrained="auto")
-    task.load_state_dict({"domain": "ltl"})
-    assert task.domain("constrained") == "ltl"
-    task = make_task(constrained="auto", domain="copying")
-    task.load_state_dict({"domain": "ltl"})
-    with pytest.raises(UserError, match="the domain copying has no grammar.*constrained"):
-        task.build_generator([model], GenerationConfig())
-
-
-def test_a_grammar_of_ones_own(model):
-    found = answers(model, ["& a b", "! c"], constrained=f"{__name__}:TwoSymbols")
-    assert all(
-        len(text.split()) == 2 and text.replace(" ", "").isalpha() for ((text, _), *_) in found
-    )
-
-
-@pytest.mark.parametrize(
-    "name, message",
-    [
-        ("auto", "the model says no domain.*change constrained"),
-        (
-            "unknown",
-            "no domain 'unknown'; known are copying, .*prop.*change constrained",
-        ),
-        ("pytest:raises", "pytest:raises is no object and no subclass of .*; change constrained"),
-    ],
-)
-def test_no_such_grammar(model, name, message):
-    with pytest.raises(UserError, match=message):
-        answers(model, constrained=name)
-
-
 def test_a_sentence_without_an_answer_is_one_sentence(model):
     name = f"{__name__}:TwoSymbols"
     (first, *_), (second, *_) = answers(model, ["& a b", "! 0"], constrained=name)
-    assert len(first[0].split()) == 2 and second == ("<unk>", -math.inf)
-    with pytest.raises(UnansweredError, match="allows no answer .*'! 0'"):
+    own = first[0].split()
+    assert len(own) == 2 and "".join(own).isalpha() and second == ("<unk>", -math.inf)
+    with pytest.raises(UnansweredError, match="'! 0'"):
         answers(model, ["& a b", "! 0"], constrained=name, strict=True)
-
-
-def test_models_of_fairseqs_own_are_not_constrained():
-    task = make_task(constrained="prop")
-    with pytest.raises(UserError, match="--constrained for fairseq's own models"):
-        task.build_generator([torch.nn.Linear(1, 1)], GenerationConfig())

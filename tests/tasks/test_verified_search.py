@@ -10,7 +10,6 @@ from fairseq.dataclass.configs import GenerationConfig
 
 from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.prop.propositional import check_propositional
-from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
@@ -18,7 +17,6 @@ from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.generators import StreamSequenceGenerator
-from sit_fairseq.tasks.options import StreamTranslationConfig
 
 
 class CountingJudge(Judge):
@@ -67,7 +65,7 @@ def searching(monkeypatch):
             for batch in found
         ]
 
-    return SimpleNamespace(make_task=unconstrained, sample=sample, answers=answers, model=model)
+    return SimpleNamespace(make_task=unconstrained, sample=sample, answers=answers)
 
 
 LINES = [*SOURCES, "& a b", "| a & b c", "! ! a", "xor e <-> f g", "& a & a a", "| 1 d"]
@@ -160,6 +158,7 @@ def test_sentences_that_the_judge_cannot_read_are_answered_but_invalid(searching
 )
 def test_widths(given, widths):
     assert beam_widths(given) == widths
+<<<<<<< HEAD
 
 
 @pytest.mark.parametrize("given", ["", "3,x", "25,3", "0,3", "3,3", 5, None, [True], [3.0]])
@@ -199,3 +198,5 @@ def test_judges_that_cannot_accept(semantics, reason):
             lambda options, grammar: None,
             lambda _: "prop",
         )
+=======
+>>>>>>> ccbc88a (Tests: one table of refusals of tasks, fewer cases of one mechanism (tasks, training))

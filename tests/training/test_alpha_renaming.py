@@ -1,7 +1,9 @@
 """Random renaming of training pairs."""
 
+from types import SimpleNamespace
+
 import torch
-from conftest import SOURCES, TARGETS, make_dictionary, make_sample
+from conftest import SOURCES, TARGETS, make_dictionary, make_model, make_sample, make_task
 
 from sit_fairseq.training.alpha_renaming import AlphaRenaming
 
@@ -67,3 +69,21 @@ def test_map_depends_on_seed_epoch_and_index_only():
     assert not torch.equal(renamed(seed=2), first)
     assert not torch.equal(renamed(epoch=2), first)
     assert len({tuple(line.tolist()) for line in first}) == 8
+
+
+def test_training_is_renamed_anew_in_each_epoch_and_validation_is_not():
+    dictionary, seen = make_dictionary(), []
+
+    def criterion(model, sample):
+        seen.append(sample["net_input"]["src_tokens"])
+        return torch.zeros((), requires_grad=True), 1, {}
+
+    optimizer = SimpleNamespace(backward=torch.Tensor.backward)
+    task = make_task(dictionary, seed=1, symbols="[a-z]", alpha_renaming=True)
+    sample, model = make_sample(dictionary), make_model(dictionary)
+    for epoch in (1, 1, 2):
+        task.begin_epoch(epoch, model)
+        task.train_step(sample, model, criterion, optimizer, 1)
+    task.valid_step(sample, model, criterion)
+    assert torch.equal(seen[0], seen[1]) and not torch.equal(seen[0], seen[2])
+    assert seen[3] is sample["net_input"]["src_tokens"] and not torch.equal(seen[0], seen[3])

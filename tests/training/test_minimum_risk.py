@@ -11,7 +11,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.training import criterions
-from sit_fairseq.training.criterions import AdaCosCriterion, MinimumRiskCriterion, expected_risk
+from sit_fairseq.training.criterions import AdaCosCriterion, MinimumRiskCriterion
 
 
 class Lengths(Judge):
@@ -39,26 +39,6 @@ def build(monkeypatch):
         return dictionary, model.train(), MinimumRiskCriterion(task, False, **options), task
 
     return make
-
-
-def test_the_gradient_of_a_hand_made_case():
-    shares = torch.tensor([[0.5, 0.3, 0.2], [0.25, 0.75, 0.0]], dtype=torch.float64)
-    log_probs = (shares.log() - 1.5).requires_grad_()
-    refused = torch.tensor([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]], dtype=torch.float64)
-    risks = expected_risk(log_probs, refused)
-    assert risks.tolist() == pytest.approx([0.5, 0.25])
-    risks.sum().backward()
-    # q (r - R)
-    expected = [[-0.25, 0.3 * 0.5, 0.2 * 0.5], [0.25 * 0.75, -0.75 * 0.25, 0.0]]
-    for found, row in zip(log_probs.grad.tolist(), expected):
-        assert found == pytest.approx(row)
-
-
-@pytest.mark.parametrize("refused", [0.0, 1.0])
-def test_answers_that_are_all_alike_move_nothing(refused):
-    log_probs = torch.randn(2, 4, requires_grad=True)
-    expected_risk(log_probs, torch.full((2, 4), refused)).sum().backward()
-    assert log_probs.grad.abs().max() < 1e-7
 
 
 def test_the_loss_is_that_of_adacos_and_the_risk_of_the_beam(build):
@@ -159,19 +139,6 @@ def test_validation_has_the_loss_of_adacos(build):
     assert "risk" not in log
 
 
-@pytest.mark.parametrize(
-    "options, reason",
-    [
-        ({"risk_beam": 1}, "teach nothing.*; change risk_beam"),
-        ({"risk_weight": 0.0}, "a weight of 0 teach nothing"),
-        ({"min_scale": 99.0}, "; change min_scale"),
-    ],
-)
-def test_options_that_cannot_be_used(build, options, reason):
-    with pytest.raises(UserError, match=reason):
-        build(**options)
-
-
 def test_semantics_that_cannot_be_used_are_refused_where_training_begins():
     """Which these are, tests/judging/test_judge.py says."""
     dictionary = make_dictionary()
@@ -182,21 +149,22 @@ def test_semantics_that_cannot_be_used_are_refused_where_training_begins():
     criterion = MinimumRiskCriterion(task, False, risk_semantics="exact")
     # Validation builds it from the options of a checkpoint, and needs no judge.
     criterion(model.eval(), sample)
-    with pytest.raises(UserError, match="exact compares answers.*risk_semantics"):
+    with pytest.raises(UserError, match="risk_semantics"):
         criterion(model.train(), sample)
 
 
-@pytest.mark.parametrize("undecided", [Verdict.timeout, Verdict.error, Verdict.unavailable])
-def test_undecided_answers_are_neither_accepted_nor_refused(build, monkeypatch, undecided):
+def test_undecided_answers_are_neither_accepted_nor_refused(build, monkeypatch):
     dictionary, model, criterion, task = build(risk_beam=4)
     sample = make_sample(dictionary)
     answers = criterion._answers(model, sample)
-    verdicts = [undecided, Verdict.satisfied, Verdict.vacuous, undecided] * len(answers)
+    verdicts = [Verdict.timeout, Verdict.satisfied, Verdict.vacuous, Verdict.error] * len(answers)
     monkeypatch.setattr(criterion._judges, "verify_all", lambda pairs: verdicts)
     judged = criterion._judged(sample, answers)
     assert [len(nbest) for nbest in answers] == [4] * len(answers)
     assert judged == [[(nbest[1], False), (nbest[2], True)] for nbest in answers]
-    monkeypatch.setattr(criterion._judges, "verify_all", lambda pairs: [undecided] * len(pairs))
+    monkeypatch.setattr(
+        criterion._judges, "verify_all", lambda pairs: [Verdict.unavailable] * len(pairs)
+    )
     _, _, log = criterion(model, sample)
     assert (log["risk"], log["mixed"], log["decided"]) == (0, 0, 0)
 
@@ -220,11 +188,3 @@ def test_the_judge_is_told_which_tokens_are_symbols(build):
     criterion._judges.verify_all = lambda pairs: told.extend(pairs) or verify(pairs)
     criterion(model, make_sample(dictionary))
     assert {problem.symbols for problem, _ in told} == {dictionary.pattern} != {None}
-
-
-def test_without_a_name_the_domain_of_the_model_accepts():
-    task = make_task(make_dictionary())
-    with pytest.raises(UserError, match="risk_semantics"):
-        MinimumRiskCriterion(task, False)._judges
-    task.cfg.domain = "prop"
-    assert MinimumRiskCriterion(task, False)._judges.judge.semantics == "prop"

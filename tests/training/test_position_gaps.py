@@ -1,11 +1,12 @@
 """Random gaps between positions in training."""
 
+from types import SimpleNamespace
+
 import numpy
 import pytest
 import torch
 from conftest import SYMBOLS, encode, make_dictionary, make_model, make_sample, make_task, shift
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.testing import rename, renaming
 from sit_fairseq.training.position_gaps import PositionGaps, draw_shifts
 
@@ -119,35 +120,6 @@ def test_shifts_of_large_numbers_are_drawn_without_a_warning(recwarn):
     assert shifts[0].tolist() == [0, 0, 0] and 0 <= shifts[1, 0] <= 9 and not len(recwarn)
 
 
-@pytest.mark.parametrize("places", ["all", "own"])
-@pytest.mark.parametrize("positions", ["rope", "sinusoidal", "learned"])
-def test_a_renamed_batch_has_the_same_loss_to_the_last_bit(places, positions):
-    dictionary = make_dictionary()
-    kinds = dict(encoder_positions=positions, decoder_positions=positions, stream_places=places)
-    model = make_model(dictionary, position_gaps=60, dropout=0.2, **kinds).train()
-    sample = make_sample(dictionary, SOURCES[:3], TARGETS[:3])
-    other = rename(sample, renaming(dictionary, dict(zip(SYMBOLS, SYMBOLS[::-1]))))
-
-    def loss(sample, update):
-        task, found = make_task(dictionary, seed=1), []
-
-        def criterion(model, sample):
-            torch.manual_seed(1)
-            output = model(**sample["net_input"])
-            targets = model.get_targets(sample, output).unsqueeze(2)
-            scores = model.get_normalized_probs(output, True).gather(2, targets)
-            found.append(-scores[targets.ne(dictionary.pad())].sum())
-            return found[0], 1, {}
-
-        optimizer = torch.optim.SGD(model.parameters(), 0.0)
-        optimizer.backward = torch.Tensor.backward
-        task.train_step(sample, model, criterion, optimizer, update)
-        return found[0].item()
-
-    first = loss(sample, 1)
-    assert loss(other, 1) == first and loss(sample, 2) != first
-
-
 def test_validation_and_a_model_without_the_option_have_no_gaps():
     dictionary, seen = make_dictionary(), []
 
@@ -155,8 +127,7 @@ def test_validation_and_a_model_without_the_option_have_no_gaps():
         seen.append(sample["net_input"].keys())
         return torch.zeros((), requires_grad=True), 1, {}
 
-    optimizer = torch.optim.SGD([torch.zeros(1)], 0.0)
-    optimizer.backward = torch.Tensor.backward
+    optimizer = SimpleNamespace(backward=torch.Tensor.backward)
     sample, task = make_sample(dictionary), make_task(dictionary, seed=1)
     plain, gaps = (make_model(dictionary, position_gaps=number) for number in (0, 9))
     task.train_step(sample, plain, criterion, optimizer, 1)
@@ -166,31 +137,14 @@ def test_validation_and_a_model_without_the_option_have_no_gaps():
     assert seen[2] - seen[0] == {"src_places", "target_places"}
 
 
-@pytest.mark.parametrize("places", ["all", "own"])
-def test_places_without_gaps_are_the_usual_ones(places):
-    dictionary = make_dictionary()
-    for encoder, decoder in (("rope", "learned"), ("learned", "rope"), ("sinusoidal", "rope")):
-        kinds = dict(encoder_positions=encoder, decoder_positions=decoder, stream_places=places)
-        model = make_model(dictionary, **kinds).eval()
-        net_input = make_sample(dictionary)["net_input"]
-        counted = [
-            torch.arange(net_input[name].size(1)).expand_as(net_input[name])
-            for name in ("src_tokens", "prev_output_tokens")
-        ]
-        found = model(**net_input, src_places=counted[0], target_places=counted[1])[0]
-        torch.testing.assert_close(found, model(**net_input)[0], rtol=0, atol=1e-6)
-
-
-def test_gaps_without_positions_that_count_are_refused():
-    for positions in ("tree", "none"):
-        with pytest.raises(UserError, match="gaps in positions need some that count tokens"):
-            make_model(position_gaps=9, encoder_positions=positions, decoder_positions="none")
-    with pytest.raises(UserError, match="-1 places cannot be spread"):
-        make_model(position_gaps=-1)
-
-
-def test_texts_are_spread_alike_whatever_their_symbols_are_called():
+def test_sentences_are_spread_alike_whatever_their_symbols_are_called():
+    """Pairs, and texts."""
     dictionary, found = make_dictionary(), []
+    names = renaming(dictionary, dict(zip(SYMBOLS, SYMBOLS[::-1])))
+    sample = make_sample(dictionary, SOURCES[:3], TARGETS[:3])
+    one, other = (spread(pairs, dictionary) for pairs in (sample, rename(sample, names)))
+    assert not torch.equal(one["src_tokens"], other["src_tokens"])
+    assert all(torch.equal(one[side], other[side]) for side in ("src_places", "target_places"))
     for lines in (["& a b | a c 0", "! d"], ["& h e | h b 0", "! a"]):
         tokens = shift(dictionary, encode(dictionary, lines))
         sample = {"id": torch.arange(2), "net_input": {"src_tokens": tokens}}

@@ -50,3 +50,41 @@ def test_shuffling_may_begin_in_a_later_epoch():
     assert len({tuple(map(tuple, epoch)) for epoch in epochs}) == 3
     resumed = iterator(SIZES, epoch=2)
     assert [list(resumed.next_epoch_itr()) for _ in range(2)] == epochs[1:]
+<<<<<<< HEAD
+=======
+
+
+# The order under a limit that rises.
+
+
+def limits(lengths, places, ramp_end, start):
+    return start + (max(lengths) - start) * numpy.minimum(numpy.arange(places) / ramp_end, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_every_batch_has_a_place_and_is_within_the_limit_of_it_if_any_is(seed):
+    rng = numpy.random.default_rng(seed)
+    lengths = rng.integers(3, 40, 300)
+    limit = limits(lengths, 300, int(rng.integers(1, 900)), int(rng.integers(1, 30)))
+    order = order_within(lengths, limit, rng)
+    assert sorted(order.tolist()) == list(range(300))
+    remaining = sorted(lengths.tolist())
+    for index, bound in zip(order, limit):
+        assert lengths[index] <= max(bound, remaining[0])
+        remaining.remove(lengths[index])
+
+
+def test_draws_are_uniform_among_the_batches_within_the_limit():
+    lengths = numpy.array([9, 2, 4, 4, 3])
+    limit = numpy.array([4, 4, 9, 9, 9])
+    rng = numpy.random.default_rng(1)
+    orders = numpy.array([order_within(lengths, limit, rng) for _ in range(4000)])
+    first, second, third = (numpy.bincount(orders[:, place], minlength=5) for place in range(3))
+    # Deviations of 27 to 37 are expected.
+    for counts in (first, second):
+        assert counts[0] == 0
+        assert abs(counts[1:] - 1000).max() < 150
+    # The long batch is one of three from then on.
+    assert abs(third[0] - 4000 / 3) < 150
+    assert len(numpy.unique(orders, axis=0)) == 2 * 4 * 3 * 3
+>>>>>>> ccbc88a (Tests: one table of refusals of tasks, fewer cases of one mechanism (tasks, training))
