@@ -19,7 +19,6 @@ TASKS = [
     (dict(alpha_renaming=True), "--alpha-renaming"),
     (dict(num_batch_buckets=2), "--num-batch-buckets"),
     (dict(left_pad_target=True), "--left-pad-target"),
-    (dict(length_ramp_updates=-1), "length_ramp_updates"),
     (
         dict(best_checkpoint_metric="correct", maximize_best_checkpoint_metric=False),
         "--maximize-best-checkpoint-metric",
