@@ -12,7 +12,6 @@ from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.ltl import recipe
 from sit_fairseq.domains.ltl.recipe import SpotLabeller
-from sit_fairseq.domains.ltl.tableau import depth_first_trace
 from sit_fairseq.domains.ltl.traces import check_ltl, parse_trace
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
@@ -59,21 +58,6 @@ def test_data_do_not_depend_on_what_spot_has_seen(data, tmp_path):
     seen = [spot.formula.ap(f"p{index}") for index in reversed(range(5))]
     assert read(generate("ltl", tmp_path / "x", *OPTIONS)) == data
     assert len(seen) == 5
-
-
-def test_depth_first_labels(data, tmp_path):
-    sources, targets = read(generate("ltl", tmp_path / "x", *OPTIONS, "--labels", "depth-first"))
-    assert sources == data[0] and targets != data[1]
-    traces = [depth_first_trace(source.split()) for source in sources]
-    assert targets == [" ".join(trace.tokens) for trace in traces]
-
-
-def test_formulas_without_symbols(tmp_path):
-    options = ["--symbols", 0, "--size", 30, "--max-length", 9]
-    sources, targets = read(generate("ltl", tmp_path / "x", *options))
-    assert {"1", "! X 0", "U 1 ! X 0"} <= set(sources)
-    assert set(" ".join(sources).split()) <= BASE
-    assert set(targets) == {"{ 1 }"}
 
 
 def test_formulas_given_up_are_listed_and_counted(tmp_path, capsys, monkeypatch):
