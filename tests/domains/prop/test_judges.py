@@ -24,7 +24,7 @@ TABLE = [
     # Contradictory literals describe nothing; equal ones are one literal.
     ("| a b", "a 1 a 0", Verdict.vacuous),
     ("| a b", "a 1 a 1", Verdict.satisfied),
-    # What cannot be read, of which tests/logic/test_propositional.py has more.
+    # What cannot be read, of which test_propositional.py has more.
     ("| a b", "a", Verdict.invalid),
     ("| a b", "a 1 c 1", Verdict.invalid),
     # Symbols that vanish when the formula is simplified are symbols of it.
