@@ -44,6 +44,18 @@ def test_one_right_answer_among_the_first_n():
     assert [row[:2] for row in top_n_table(result)[1:]] == [["1", 5], ["2", 5], ["3", 5]]
 
 
+def test_right_answers_among_the_first_n_of_each_cell():
+    cells = [Cell(1, 1, 0, 2), Cell(6, 11, 2, 2)]
+    verdicts = [[GOOD, BAD], [BAD, GOOD], [VACUOUS, BAD], [BAD, GOOD]]
+    result = measure_top_n(verdicts, [1, 2], cells, Box(5, 35))
+    found = {n: [cell["correct"] for cell in own["cells"]] for n, own in result.items()}
+    assert found == {"1": [1, 0], "2": [2, 1]}
+    assert top_n_table(result)[1:] == [
+        ["1", 4, Proportion(1, 2), Proportion(0, 2), Proportion(1, 4)],
+        ["2", 4, Proportion(2, 2), Proportion(1, 2), Proportion(3, 4)],
+    ]
+
+
 @pytest.fixture
 def figures(monkeypatch):
     """The figures that are saved."""
