@@ -106,3 +106,9 @@ def test_each_kind_of_model_has_its_own_question():
         build().complete(["a"], batch_size=0)
     with pytest.raises(UserError, match="no source to be as long as"):
         build().complete(["a"], search=SearchOptions(match_source_len=True))
+
+
+def test_an_ensemble_votes():
+    one, other = build(), build()
+    both = Model([one.core, other.core]).complete(PROMPTS, 3, 8)
+    assert [answer.score for answer in both] != [a.score for a in one.complete(PROMPTS, 3, 8)]

@@ -1,5 +1,6 @@
 """Small checkpoints to be shipped."""
 
+import errno
 import os
 import resource
 import shutil
@@ -85,6 +86,16 @@ def test_no_room_for_the_files(tmp_path, little_room, options):
         sit("export", SHIPPED / "model.pt", tmp_path / "small", *options)
     assert [path.name for path in (tmp_path / "small").iterdir()] == ["model.pt"]
     assert (tmp_path / "small" / "model.pt").read_text() == "before"
+
+
+def test_no_room_for_networks(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("sit_fairseq.export.for_onnx.files.write", full)
+    with pytest.raises(UserError, match="Cannot write .*onnx: No space left on device; make room"):
+        sit("export", SHIPPED / "model.pt", tmp_path / "onnx", "--onnx")
+    assert list((tmp_path / "onnx").iterdir()) == []
 
 
 def test_options_that_are_missing_have_their_defaults(tmp_path):

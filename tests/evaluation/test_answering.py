@@ -158,3 +158,12 @@ def test_a_batch_is_judged_while_the_next_one_is_answered(path):
     problems = list(map(Problem, SOURCES[:6]))
     answered = answer(path, Signalling(first_symbol), problems, Patient())
     assert {verdict for entry in answered for verdict in entry.verdicts} == {Verdict.satisfied}
+
+
+def test_what_the_judge_raises_reaches_the_caller(path):
+    class Broken(Counting):
+        def verify(self, problem, answer):
+            raise RuntimeError("broken judge")
+
+    with pytest.raises(RuntimeError, match="broken judge"):
+        answer(path, FakeAnswerer(first_symbol), judge=Broken())

@@ -101,3 +101,10 @@ def test_a_cell_shows_its_share_and_its_samples(figures, tmp_path):
     assert bar.get_ylabel() == "correct (%)" and bar.get_ylim() == (0, 100)
     for line in axes.get_lines():  # the training data
         assert line.get_xydata().tolist() == [[0, 1.5], [2.5, 1.5], [2.5, -1]]
+
+
+def test_cells_of_a_stepped_grid_touch(figures, tmp_path):
+    axes, _, found = drawn(figures, tmp_path, [(4, 4, 1, 1), (4, 8, 1, 0), (8, 8, 1, 1)])
+    edges = [edges for edges, _ in found]
+    assert edges == [(0.5, 4.5, 0.5, 4.5), (4.5, 8.5, 0.5, 4.5), (4.5, 8.5, 4.5, 8.5)]
+    assert axes.get_xlim() == (0.5, 8.5) and axes.get_ylim() == (0.5, 8.5)

@@ -31,3 +31,11 @@ def test_rare_formulas_come_at_once(length, k):
         formula = sampler.draw(rng, length, names)
         check_formula(formula)
         assert len(formula) == length and sorted(formula_symbols(formula)) == names
+
+
+def test_long_sequences():
+    rng = Random(2)
+    for k, length in ((160, 160), (160, 161), (1, 500), (100, 400)):
+        names = [f"p{i}" for i in range(k)]
+        tokens = SymbolSequences(k).draw(rng, length, names)
+        assert len(tokens) == length and set(tokens) == set(names)

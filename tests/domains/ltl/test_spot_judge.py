@@ -1,7 +1,9 @@
 """The judge of LTL: by hand, against brute force, and when things go wrong."""
 
+import sys
 from collections import Counter
 from random import Random
+from types import ModuleType
 
 import pytest
 from conftest import needs_spot
@@ -10,7 +12,7 @@ from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.infix import infix
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.domains.ltl import spot_judge
-from sit_fairseq.domains.ltl.spot_judge import SpotJudge, spot_trace
+from sit_fairseq.domains.ltl.spot_judge import SpotJudge, spot_installed, spot_trace
 from sit_fairseq.domains.ltl.tableau import depth_first_trace
 from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.judging.pool import JudgePool
@@ -135,3 +137,13 @@ def test_missing_spot_is_unavailable(monkeypatch, caplog):
     assert caplog.text.count("pip install spottl") == 1
     assert judge.verify("a", "a") is Verdict.invalid  # needs no Spot
     assert judge.verify("U a", "{ a }") is Verdict.error
+
+
+@pytest.mark.parametrize("module", [None, ModuleType("spot")])
+def test_other_projects_are_not_spot(monkeypatch, module):
+    monkeypatch.setitem(sys.modules, "spot", module)
+    spot_installed.cache_clear()
+    try:
+        assert not spot_installed()
+    finally:
+        spot_installed.cache_clear()
