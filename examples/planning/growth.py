@@ -11,15 +11,11 @@ import argparse
 from random import Random
 from typing import Any, Dict, Sequence
 
+from examples.planning.chance import random_actions
 from examples.planning.five import writer
 from examples.planning.sampling import blocksworld
 from sit_fairseq.datasets.options import at_least
-from sit_fairseq.domains.planning.solving import (
-    ModelActions,
-    PlanSearch,
-    random_actions,
-    solve,
-)
+from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, solve
 from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.result_file import write_result
 from sit_fairseq.model import Model

@@ -16,16 +16,12 @@ from random import Random
 from time import perf_counter
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from examples.planning.chance import random_actions
 from examples.planning.five import known, words
 from examples.planning.folders import problems_in
 from examples.planning.rules import good_actions
 from sit_fairseq.domains.planning.sentences import Writer, naming, renamed
-from sit_fairseq.domains.planning.solving import (
-    ModelActions,
-    PlanSearch,
-    random_actions,
-    solve,
-)
+from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, solve
 from sit_fairseq.domains.planning.strips import PlanningDomain, Problem, apply
 from sit_fairseq.model import Model
 from sit_fairseq.storage.files import replacing

@@ -7,6 +7,7 @@ domain ``domain.pddl``, ``training/easy``, and ``testing/easy``, ``medium`` and 
 ``sit train planning``. Each plan that counts was executed from the first state to the goal. The ways:
 
 - *greedy*: the model's first action in each state, with no way back
+- *onward*: its first action that leads to a new state, with no way back
 - *search*: five actions of the model; the search goes back where all lead to states seen before
 - *random*: the same search, applicable actions in random order
 - *goal count*: best-first search by the number of atoms of the goal that are left, without a model
@@ -23,11 +24,12 @@ from pathlib import Path
 from time import process_time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
+from examples.planning.chance import random_actions
 from examples.planning.folders import problems_in
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.learnt import Learnt, read
 from sit_fairseq.domains.planning.sentences import Writer
-from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, random_actions, solve
+from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, solve
 from sit_fairseq.domains.planning.strips import apply
 from sit_fairseq.evaluation.in_time import in_time
 from sit_fairseq.evaluation.proportion import Proportion
@@ -79,11 +81,11 @@ def goal_count(writers: Sequence[Writer], states: int = 1000) -> Iterator[Tuple[
         yield place, (found, calls)
 
 
-def searched(ask: Callable) -> Way:
+def searched(ask: Callable, onward: bool = False) -> Way:
     """The package's search for what is asked."""
 
     def way(writers: Sequence[Writer]) -> Iterator[Tuple[int, Outcome]]:
-        for place, found in solve(ask, writers, PlanSearch()):
+        for place, found in solve(ask, writers, PlanSearch(onward=onward)):
             yield place, (found.plan if found.plan is None else len(found.plan), found.calls)
 
     return way
@@ -129,6 +131,7 @@ def rows(domain: str, args: argparse.Namespace) -> Iterator[List[Any]]:
     model = Model.load(out)
     ways: Dict[str, Way] = {
         "greedy": searched(ModelActions(model, actions=1)),
+        "onward": searched(ModelActions(model, actions=1), onward=True),
         "search": searched(ModelActions(model)),
         "random": searched(random_actions),
         "goal count": goal_count,

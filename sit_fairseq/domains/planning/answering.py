@@ -35,8 +35,8 @@ class PlanSolver(Solver):
 
     The domain is one that the model has learnt, whatever the file calls predicates, actions and types.
     ``-v`` says what corresponds. ``sit train planning`` teaches other domains.
-    PDDL is read as far as it is STRIPS with types, constants, equality, preconditions after ``not``,
-    and action costs, which are ignored.
+    PDDL is read as far as it is STRIPS with types, constants, equality, preconditions and goals after
+    ``not``, and action costs, which are ignored.
 
     The model gives the next action, which is executed, and so on. Each plan has been executed from
     the first state to the goal, in the domain of the file. An action stands on a line, such as

@@ -39,6 +39,14 @@ from sit_fairseq.domains.planning.strips import (
     written,
 )
 
+# A search of Fast Downward for a first plan, then a second each for shorter ones. A first plan may be
+# twice as long, with actions that no rule would choose.
+_SHORT = (
+    "let(h,ff(),let(l,landmark_sum(lm_reasonable_orders_hps(lm_rhw()),pref=false),iterated(["
+    "lazy_greedy([h,l],preferred=[h,l]),lazy_wastar([h],preferred=[h],w=2,max_time=1),"
+    "lazy_wastar([h],preferred=[h],w=1,max_time=1)],repeat_last=false)))"
+)
+
 
 class Planner(NamedTuple):
     """A planner that is installed: its name, and what finds a plan in some CPU seconds."""
@@ -102,35 +110,33 @@ def shortened(domain: PlanningDomain, problem: Problem, plan: List[Action]) -> L
 
 def installed() -> Optional[Planner]:
     """The planner that is installed, Fast Downward before Pyperplan; None if there is none."""
+    files = ["domain", "problem"]
     found = find_spec("up_fast_downward")
     if found is not None and found.submodule_search_locations:
         script = Path(found.submodule_search_locations[0], "downward/fast-downward.py")
-        command = [str(script), "--alias", "lama-first", "--plan-file", "plan"]
-        return Planner("up-fast-downward", _running(command, "plan"))
+        command = [str(script), "--plan-file", "plan", *files, "--search", _SHORT]
+        return Planner("up-fast-downward", partial(_planned, command, "plan*"))
     if find_spec("pyperplan") is not None:
-        command = ["-m", "pyperplan", "-H", "hff", "-s", "gbf"]
-        return Planner("pyperplan", _running(command, "problem.soln"))
+        command = ["-m", "pyperplan", "-H", "hff", "-s", "gbf", *files]
+        return Planner("pyperplan", partial(_planned, command, "problem.soln"))
     return None
 
 
-def _running(
-    command: List[str], result: str
-) -> Callable[[PlanningDomain, Problem, float], Optional[List[Action]]]:
-    def plan(domain: PlanningDomain, problem: Problem, seconds: float) -> Optional[List[Action]]:
-        texts, back = _plain(domain, problem)
-        with TemporaryDirectory() as folder:
-            for name, text in zip(("domain", "problem"), texts):
-                Path(folder, name).write_text(text, encoding="utf-8")
-            words = [sys.executable, *command, "domain", "problem"]
-            limits = {"timeout": 10 * seconds, "preexec_fn": partial(_limit, int(seconds))}
-            try:
-                subprocess.run(words, cwd=folder, capture_output=True, **limits)
-            except subprocess.TimeoutExpired:
-                return None
-            path = Path(folder, result)
-            return read_plan(path.read_text(), back) if path.exists() else None
-
-    return plan
+def _planned(
+    command: List[str], plans: str, domain: PlanningDomain, problem: Problem, seconds: float
+) -> Optional[List[Action]]:
+    """The last plan that a planner writes."""
+    texts, back = _plain(domain, problem)
+    with TemporaryDirectory() as folder:
+        for name, text in zip(("domain", "problem"), texts):
+            Path(folder, name).write_text(text, encoding="utf-8")
+        limits = {"timeout": 10 * seconds, "preexec_fn": partial(_limit, int(seconds))}
+        try:
+            subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, **limits)
+        except subprocess.TimeoutExpired:
+            pass
+        found = sorted(Path(folder).glob(plans))
+        return read_plan(found[-1].read_text(), back) if found else None
 
 
 def _limit(seconds: int) -> None:

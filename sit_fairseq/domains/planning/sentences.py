@@ -25,8 +25,8 @@ from sit_fairseq.domains.planning.strips import Action, Atom, PlanningDomain, Pr
 
 _WANTED, _REACHED, _STEP, _NOT = "?", "!", "<", "-"
 
-# The most objects that look alike, times atoms and objects, that are marked one after the other.
-_MOST_MARKED = 200_000
+# The most times that an atom or an object is looked at to tell objects apart, and to mark some.
+_MOST = 200_000
 
 
 class Writer:
@@ -200,9 +200,11 @@ def colours(kinds: Mapping[str, Any], atoms: Sequence[Atom], rounds: int = 3) ->
 
 
 def _refined(kinds: Mapping[str, Any], atoms: Sequence[Atom]) -> Dict[str, int]:
-    """:func:`colours` after as many rounds as tell more objects apart."""
+    """:func:`colours` after as many rounds as tell more objects apart, fewer in large problems."""
     numbers, known = colours(kinds, atoms, 0), 0
-    while known < len(set(numbers.values())):
+    for _ in range(_MOST // (1 + len(atoms) + len(kinds))):
+        if known == len(set(numbers.values())):
+            break
         known = len(set(numbers.values()))
         numbers = colours(numbers, atoms, 1)
     return numbers
@@ -228,7 +230,7 @@ def naming(problem: Problem) -> Dict[str, str]:
     atoms = [*problem.initial, *goal]
     numbers = _refined(problem.sorts, atoms)
     alike = len(numbers) - len(set(numbers.values()))
-    if alike * (len(atoms) + len(numbers)) > _MOST_MARKED:
+    if alike * (len(atoms) + len(numbers)) > _MOST:
         places = {name: (numbers[name], place) for place, name in enumerate(problem.sorts)}
         return _in_order(problem, sorted(places, key=places.get))
     while len(set(numbers.values())) < len(numbers):

@@ -5,8 +5,6 @@ all actions lead to such states, it goes back to the last state with another way
 """
 
 from dataclasses import dataclass, replace
-from math import log
-from random import Random
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from sit_fairseq.domains.planning.applicable import applicable
@@ -29,10 +27,12 @@ class PlanSearch:
     Attributes:
         width: the number of states that are followed at once; the best by the model's score.
         budget: the most states of a problem that the model is asked about.
+        onward: whether it chooses among actions that lead to new states alone.
     """
 
     width: int = 1
     budget: int = 1000
+    onward: bool = False
 
     def __post_init__(self) -> None:
         for name in ("width", "budget"):
@@ -97,7 +97,10 @@ class _Task:
             there = set(sentence)
             for action in sorted(applicable(self.domain, node.state, self.problem.sorts)):
                 written = self._writer.written(action)
-                actions += [written] if there.issuperset(written[1:]) else []
+                known = (
+                    self._options.onward and apply(self.domain, node.state, action) in self._seen
+                )
+                actions += [written] if there.issuperset(written[1:]) and not known else []
             found.append((sentence, actions))
         return found
 
@@ -178,16 +181,6 @@ class ModelActions:
                         (self._tokens.decode(h.tokens).split(), float(h.score)) for h in hypotheses
                     ]
         return [found.get(place, []) for place in range(len(questions))]
-
-
-def random_actions(questions: List[Question]) -> List[List[Tuple[List[str], float]]]:
-    """All actions in random order, in the place of a model: what the search does alone."""
-    found = []
-    for sentence, actions in questions:
-        actions = list(actions)
-        Random(" ".join(sentence)).shuffle(actions)
-        found.append([(action, -log(len(actions))) for action in actions])
-    return found
 
 
 def solve(

@@ -8,9 +8,10 @@ from conftest import make_dictionary, make_model
 from domains.planning.problems import BY_NAME, DOMAINS, PROBLEMS, writer
 from generated import generate, read
 
+from examples.planning.chance import random_actions
 from examples.planning.five import DOMAIN
 from sit_fairseq.domains.planning.sentences import Writer
-from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, random_actions, solve
+from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, solve
 from sit_fairseq.domains.planning.strips import Problem, execute
 from sit_fairseq.model import Model
 
@@ -67,6 +68,12 @@ def test_no_state_is_entered_twice(model):
     never = Problem(sorts, problem.initial, problem.goal | {("visited", "x4")})
     (found,) = solved(model, [("visitall", never)], actions=8).values()
     assert found.plan is None and found.calls == 8  # x2, x1 or x3, ... until all are visited
+
+
+def test_an_action_that_leads_to_a_new_state_is_chosen_onward(model):
+    """Only turning back is left to a robot at the end of its way, or nothing where it came by it."""
+    (found,) = solved(model, [("visitall", PROBLEMS["visitall"])], 1, onward=True).values()
+    assert found.plan is not None and found.calls == len(found.plan) == 3
 
 
 def test_what_a_file_asks_for_beyond_the_known_domain_is_kept():
