@@ -194,9 +194,7 @@ def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
         done, rest = journal.entries, places[len(journal.entries) :]
         if issubclass(domain.recipe, TimedRecipe):  # processes label the problems of one cell
             pool = stack.enter_context(LabelPool(label, recipe.workers, recipe.timeout))
-            made: Iterable[Dict] = (
-                _cell(cells, pool.results, seed, wanted, place) for place in rest
-            )
+            made: Iterator = map(partial(_cell, cells, pool.results, seed, wanted), rest)
         else:
             make = partial(_cell, cells, partial(map, label), seed, wanted)
             made = stack.enter_context(WorkerPool(make, recipe.workers)).results(rest)

@@ -219,8 +219,8 @@ class ByLength(Quota):
 
 
 class OfCell(Quota):
-    """The problems of one cell of a grid, so many ``candidates`` drawn, of which those that were
-    ``rewritten`` came out shorter than the cell has them."""
+    """The problems of one cell of a grid, of so many ``candidates``; one that came out shorter than
+    the cell has them was rewritten."""
 
     def __init__(
         self, cells: Cells, label: Callable, seed: str, place: Tuple[int, int], *wanted: Any

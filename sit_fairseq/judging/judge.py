@@ -60,10 +60,8 @@ class Judge(ABC):
         """The sources with what is known of each, see :class:`Problem`; a UserError if the judge
         needs references and there are none."""
         if self.on_references and references is None:
-            reason = (
-                "compares answers with references, but the data have none: name data with targets"
-            )
-            raise UserError(f"{self.semantics} {reason}", "semantics")
+            reason = "compares answers with references, but the data have none"
+            raise UserError(f"{self.semantics} {reason}: name data with targets", "semantics")
         known = references or [None] * len(sources)
         return [Problem(source, reference, symbols) for source, reference in zip(sources, known)]
 

@@ -91,11 +91,8 @@ ELSEWHERE: Dict[str, str] = {
 # The same beside temporal operators alone.
 ELSEWHERE_TEMPORAL = _pieces({"past LTL or a name": "S O H Y", "CTL or a name": "A E"})
 
-_BINDING: Dict[str, int] = {
-    **dict.fromkeys("UWRM", 5),
-    **{"&": 4, "xor": 3, "|": 2, "->": 1, "<->": 1},
-}
-_RIGHT_ASSOCIATIVE = frozenset(("U", "W", "R", "M", "->", "<->"))
+_BINDING = {**dict.fromkeys("UWRM", 5), "&": 4, "xor": 3, "|": 2, "->": 1, "<->": 1}
+_RIGHT_ASSOCIATIVE = frozenset("U W R M -> <->".split())
 
 _WORD = r"\w(?:[\w.]|-(?=\w)|\[\w+\])*"
 _TWO_WORDS = r"(?i:weak\s+until|strong\s+release)(?![\w.[-])"
@@ -123,28 +120,26 @@ _BOUNDS = (
     "brackets are ( ); a name or a comparison stands in double quotes"
 )
 # What to say of a sign; the operators are said where this is nothing.
-_ADVICE = {
-    **dict.fromkeys((*SIGNS, *(sign for sign in ELSEWHERE if not sign[0].isalpha())), ""),
-    **dict.fromkeys(("->>", "=>>", "<~>", "!->", "!<->"), ""),
-    **dict.fromkeys(
-        ("=", "==", "===", "＝", "≈", "≃", "≅"), f"; write <-> between formulas{_COMPARISON}"
-    ),
-    **dict.fromkeys(("!=", "!==", "~=", "/=", "≠", "<>"), _UNEQUAL),
-    **dict.fromkeys(("<", ">", "<=", ">=", "=<", *"≤≥⩽⩾≦≧≨≩≮≯≰≱≲≳≪≫∈∉∋＜＞"), _COMPARISON),
-    **dict.fromkeys((":=", "::=", "*=", "+=", "-=", "&=", "|=", "^=", *"≔≝≜"), _DEFINITION),
-    **dict.fromkeys(
-        ("<-", "<--", "<==", "←", "⇐", "⟵", "⟸"), f"; turn a <- b into b -> a{_COMPARISON}"
-    ),
-    **dict.fromkeys("[]{}", "; brackets are ( ), and a name with others stands in double quotes"),
-    **dict.fromkeys("“”„", "; write straight double quotes"),
-    '"': "; its double quotes are never closed",
-    **dict.fromkeys(("//", "/*", "*/", "#", "--"), f"{_COMMENT}{_NAME}"),
-    ",": "; give each formula by itself, without the commas and quotes of a list",
-    **dict.fromkeys("'`‘’", "; leave out quotes around a formula"),
-    "-": '; not is !; leave out the dash of a list; a name with - stands in double quotes, as "a-"',
-    ".": "; leave the full stop out; a product is written a & b",
-    ";": "; give each formula by itself",
-}
+_ADVICE = _pieces(
+    {
+        "": " ".join([*SIGNS, *(sign for sign in ELSEWHERE if not sign[0].isalpha())])
+        + " ->> =>> <~> !-> !<->",
+        f"; write <-> between formulas{_COMPARISON}": "= == === ＝ ≈ ≃ ≅",
+        _UNEQUAL: "!= !== ~= /= ≠ <>",
+        _COMPARISON: "< > <= >= =< ≤ ≥ ⩽ ⩾ ≦ ≧ ≨ ≩ ≮ ≯ ≰ ≱ ≲ ≳ ≪ ≫ ∈ ∉ ∋ ＜ ＞",
+        _DEFINITION: ":= ::= *= += -= &= |= ^= ≔ ≝ ≜",
+        f"; turn a <- b into b -> a{_COMPARISON}": "<- <-- <== ← ⇐ ⟵ ⟸",
+        "; brackets are ( ), and a name with others stands in double quotes": "[ ] { }",
+        "; write straight double quotes": "“ ” „",
+        "; its double quotes are never closed": '"',
+        f"{_COMMENT}{_NAME}": "// /* */ # --",
+        "; give each formula by itself, without the commas and quotes of a list": ",",
+        "; leave out quotes around a formula": "' ` ‘ ’",
+        '; not is !; leave out the dash of a list; a name with - stands in double quotes, as "a-"': "-",
+        "; leave the full stop out; a product is written a & b": ".",
+        "; give each formula by itself": ";",
+    }
+)
 
 
 class _Lexeme(NamedTuple):
