@@ -135,3 +135,8 @@ def conjuncts(tokens: Sequence[str]) -> List[List[str]]:
 def formula_symbols(tokens: Sequence[str]) -> List[str]:
     """The symbols of a formula, the leaves that are no constants, by first appearance."""
     return list(dict.fromkeys(t for t in tokens if t not in ARITY and t not in CONSTANTS))
+
+
+def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:
+    """p0, p1, ... for each symbol of a formula, by first appearance."""
+    return {symbol: f"p{index}" for index, symbol in enumerate(formula_symbols(tokens))}

@@ -10,8 +10,8 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 
 from sit_fairseq.domains.formulas.infix import infix
 from sit_fairseq.domains.formulas.judge import FormulaJudge
-from sit_fairseq.domains.formulas.syntax import fold
-from sit_fairseq.domains.ltl.traces import Step, Trace, canonical_names, check_ltl, parse_trace
+from sit_fairseq.domains.formulas.syntax import canonical_names, fold
+from sit_fairseq.domains.ltl.traces import Step, Trace, check_ltl, parse_trace
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 

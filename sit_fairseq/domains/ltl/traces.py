@@ -6,7 +6,7 @@ the same without the spaces.
 """
 
 import re
-from typing import Dict, List, NamedTuple, Sequence, Tuple
+from typing import List, NamedTuple, Sequence, Tuple
 
 from sit_fairseq.domains.formulas.infix import infix
 from sit_fairseq.domains.formulas.syntax import (
@@ -132,8 +132,3 @@ def _split(tokens: Sequence[str]) -> Tuple[Step, ...]:
     """Splits at separators; n of them make n + 1 steps, empty ones included."""
     steps = re.split(rf"(?<!\S){SEPARATOR}(?!\S)", " ".join(tokens))
     return tuple(tuple(step.split()) for step in steps)
-
-
-def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:
-    """Maps each symbol of a formula in prefix notation to p0, p1, ... by first appearance."""
-    return {symbol: f"p{index}" for index, symbol in enumerate(formula_symbols(tokens))}

@@ -8,7 +8,7 @@ import operator
 from importlib.util import find_spec
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from sit_fairseq.domains.formulas.syntax import fold, formula_symbols
+from sit_fairseq.domains.formulas.syntax import canonical_names, fold
 from sit_fairseq.domains.prop.judges import PropJudge
 from sit_fairseq.domains.prop.propositional import assignment_text
 from sit_fairseq.judging.signature import versions_of
@@ -35,17 +35,13 @@ def aiger_installed() -> bool:
     return find_spec("aiger_sat") is not None
 
 
-def _wires(formula: Sequence[str]) -> Dict[str, str]:
-    """The circuit's names of the symbols: py-aiger refuses some names."""
-    return {symbol: f"s{index}" for index, symbol in enumerate(formula_symbols(formula))}
-
-
 def _circuit(formula: Sequence[str]) -> Any:
-    """The circuit of a well-formed formula; RecursionError if it is too deep for py-aiger."""
+    """The circuit of a well-formed formula; RecursionError if it is too deep for py-aiger, which
+    refuses some names of symbols."""
     import aiger
 
     leaves = {"0": aiger.atom(False), "1": aiger.atom(True)}
-    leaves.update((symbol, aiger.atom(wire)) for symbol, wire in _wires(formula).items())
+    leaves.update((symbol, aiger.atom(wire)) for symbol, wire in canonical_names(formula).items())
     return fold(formula, lambda t, operands: _OPERATIONS[t](*operands) if operands else leaves[t])
 
 
@@ -67,7 +63,7 @@ def aiger_answer(formula: Sequence[str]) -> Optional[str]:
     solver.add_expr(~circuit)
     solver.is_sat(assumptions=model)
     core = solver.get_unsat_core()
-    wires = sorted(_wires(formula).items())
+    wires = sorted(canonical_names(formula).items())
     return assignment_text((name, int(core[wire])) for name, wire in wires if wire in core)
 
 
@@ -89,7 +85,7 @@ class AigerJudge(PropJudge):
             return Verdict.unavailable
         import aiger_sat
 
-        wires = _wires(formula)
+        wires = canonical_names(formula)
         assumptions = {wires[symbol]: value == "1" for symbol, value in assignment.items()}
         try:
             solver = aiger_sat.SolverWrapper()
