@@ -35,13 +35,13 @@ def fill(path, *entries, **depends):
 
 def test_the_file_is_lines_of_readable_json_with_a_header(path):
     depends = {"beam": 3, "sizes": (1, 2)}
-    any_text = {"text": "∧ – ünï, half a pair \ud800, a line\n\u2028, a NUL \0"}
-    fill(path, any_text, **depends)
-    header, entry = path.read_text(encoding="utf-8").splitlines()
+    any_text = {"text": "half a pair \ud800, a line\n\u2028, a NUL \0"}
+    fill(path, {"text": "∧ – ünï"}, any_text, **depends)
+    header, entry, _ = path.read_text(encoding="utf-8").splitlines()
     assert json.loads(header) == {"journal": "answers", "beam": 3, "sizes": [1, 2]}
     assert "∧ – ünï" in entry
     with open_journal(path, **depends) as journal:
-        assert journal.entries == [any_text]
+        assert journal.entries[1] == any_text
 
 
 @pytest.mark.parametrize("lost", [1, 2, 7])
