@@ -3,7 +3,7 @@
 import re
 from numbers import Integral, Real
 from operator import index
-from typing import Any, Container, Dict, Optional, Tuple
+from typing import Any, Container, Dict, Iterable, List, Optional, Tuple
 
 _LONGEST = 2000  # characters of a message
 
@@ -58,6 +58,24 @@ def real(value: Any) -> float:
     if not isinstance(value, Real) or isinstance(value, bool) or value != value:
         raise TypeError(f"{value!r} is no number")
     return int(value) if isinstance(value, Integral) else float(value)
+
+
+def check_numbers(least: int, **numbers: Any) -> None:
+    """Raises a UserError for what is no whole number from ``least``; None is any."""
+    for name, number in numbers.items():
+        try:
+            fits = number is None or whole(number) >= least
+        except TypeError:
+            fits = False
+        if not fits:
+            raise UserError(f"{name} is a whole number from {least}, not {number!r}", name)
+
+
+def texts_of(given: Iterable[str], name: str) -> List[str]:
+    """Texts as a list; a TypeError for one text."""
+    if isinstance(given, str):
+        raise TypeError(f"{name} are a list of texts, not one text: {excerpt(given)}")
+    return list(given)
 
 
 class UnansweredError(UserError):

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.domains.by_name import accepting_judge, arity_of, grammar_of_answers, of_file
-from sit_fairseq.errors import UnansweredError, UserError, excerpt, whole
+from sit_fairseq.errors import UnansweredError, UserError, check_numbers, texts_of
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
@@ -149,6 +149,8 @@ class Model:
     def save(self, path: Place) -> None:
         """Writes a checkpoint, from which :meth:`load` makes this model again; fairseq's commands read
         it, too. A UserError for an ensemble."""
+        if os.fsdecode(path).endswith(".safetensors"):
+            raise UserError("such a file is written by sit export --hub; name another one", "path")
         with partial_files(path) as (partial,):
             checkpoints.write(self.checkpoint(), partial)
 
@@ -194,7 +196,7 @@ class Model:
 
     def answer(self, sentences: Iterable[str], **options: Any) -> List[Answer]:
         """Answers sentences, in order; the options are those of :meth:`answers`."""
-        sentences = _texts(sentences, "sentences")
+        sentences = texts_of(sentences, "sentences")
         found: Dict[int, Answer] = {}
         for batch in self.answers(sentences, **options):
             found.update(batch)
@@ -238,14 +240,14 @@ class Model:
             UserError: an option cannot be used; it is raised by the call itself.
             TypeError: the sentences are no texts; likewise.
         """
-        sentences = _texts(sentences, "sentences")
+        sentences, skip = texts_of(sentences, "sentences"), frozenset(skip)
         if self._continues:
             raise UserError("a language model answers nothing; let it complete prompts")
         pool, widths = self._pool(verify), beam_widths(beams)
         if len(widths) > 1 and pool is None:
             raise UserError("beams of several widths need a judge", "beams verify")
-        _check(1, batch_size=batch_size, max_tokens=max_tokens)
-        _check(0, max_length=max_length)
+        check_numbers(1, batch_size=batch_size, max_tokens=max_tokens)
+        check_numbers(0, max_length=max_length)
         if max_length is not None:
             search = replace(search, max_len_a=0, max_len_b=max_length)
         judge, domain = None if pool is None else pool.judge, partial(of_file, self.domain)
@@ -303,9 +305,9 @@ class Model:
         """
         if not self._continues:
             raise UserError("only a language model completes prompts; this model answers sentences")
-        prompts = _texts(prompts, "prompts")
-        _check(1, batch_size=batch_size)
-        _check(0, max_length=max_length)
+        prompts = texts_of(prompts, "prompts")
+        check_numbers(1, batch_size=batch_size)
+        check_numbers(0, max_length=max_length)
         options = replace(search, beam=beam, max_len_a=1, max_len_b=max_length, min_len=0)
         searching = PromptSearch(self._models, options, sampling)
         with self._tokens.names_of_one_call():
@@ -396,19 +398,3 @@ class Model:
             judge = accepting_judge(verify)
             self._judges[key] = JudgePool(judge, 0 if judge.quick else os.cpu_count())
         return self._judges[key]
-
-
-def _check(least: int, **limits: Optional[int]) -> None:
-    for name, number in limits.items():
-        try:
-            fits = number is None or whole(number) >= least
-        except TypeError:
-            fits = False
-        if not fits:
-            raise UserError(f"{name} is a whole number from {least}, not {number!r}", name)
-
-
-def _texts(given: Iterable[str], name: str) -> List[str]:
-    if isinstance(given, str):
-        raise TypeError(f"{name} are a list of texts, not one text: {excerpt(given)}")
-    return list(given)

@@ -20,8 +20,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from sit_fairseq.domains.placeholders.grammar import OnceGrammar
-from sit_fairseq.errors import UserError
+from sit_fairseq.domains.placeholders.grammar import ORDERED, OnceGrammar
+from sit_fairseq.domains.placeholders.masks import in_order, placeholder_pattern
+from sit_fairseq.errors import UserError, check_numbers, texts_of
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import NoAnswer, SearchOptions
 from sit_fairseq.search.prompt_search import PromptSearch
@@ -103,7 +104,8 @@ class RowModel(nn.Module):
     """A model of transformers as a search asks it, see
     :class:`~sit_fairseq.search.searchable.Searchable`.
 
-    Its base tokens are the ids of the model, written as numbers; symbols are ``@0``, ``@1``, ...
+    Its base tokens are the ids of the model, written as numbers; symbols are ``@1``, ``@2``, ..., or
+    ``@01``, ``@02``, ... where they keep their order in answers that have each ``once``.
 
     Args:
         model: a seq2seq or causal model with a language modelling head.
@@ -114,14 +116,15 @@ class RowModel(nn.Module):
     def __init__(self, model: nn.Module, actual: int, placeholder: int, hidden: List[int]) -> None:
         super().__init__()
         self.model, self._actual, self._placeholder = model, actual, placeholder
-        self._hidden = torch.tensor(hidden, dtype=torch.long)
+        self._hidden = torch.tensor(hidden, dtype=torch.long, device="cpu")
         self._size = model.get_output_embeddings().weight.size(0)
         tokens = tuple(f"{index:07d}" for index in range(self._size))
-        self.vocabulary = Vocabulary(TokenTable(tokens, r"@\d+"))
+        pattern = r"free=@[1-9]\d*", rf"{ORDERED}=@0\d+"
+        self.vocabulary = Vocabulary(TokenTable(tokens, "\n".join(pattern)))
         self._first = self.vocabulary.num_base - self._size
         self._seq2seq = model.config.is_encoder_decoder
         ends = model.generation_config.eos_token_id
-        self._ends = torch.tensor(ends if isinstance(ends, list) else [ends])
+        self._ends = torch.tensor(ends if isinstance(ends, list) else [ends], device="cpu")
         start = model.generation_config.decoder_start_token_id
         if start is None:
             start = getattr(model.config, "decoder_start_token_id", None)
@@ -236,7 +239,8 @@ class Names:
         placeholder: the word for all others.
 
     Raises:
-        UserError: a word is not one token of the tokenizer, or both are the same.
+        UserError: the model generates nothing, the pattern cannot be read or matches the empty text, a
+            word is not one token of the tokenizer, or both are the same.
     """
 
     def __init__(
@@ -248,7 +252,10 @@ class Names:
         placeholder: str = "David",
     ) -> None:
         self._tokenizer, self._words = tokenizer, (actual, placeholder)
-        given = re.compile(pattern)
+        if not getattr(model, "can_generate", bool)():
+            kind = "a model of transformers that generates, as AutoModelForSeq2SeqLM loads it"
+            raise UserError(f"give {kind}, not {type(model).__name__}", "model")
+        (given,) = placeholder_pattern([pattern]).patterns
         # Where a text holds one of the two words, it is a name, too.
         words = "|".join(map(re.escape, self._words))
         self._pattern = re.compile(rf"{given.pattern}|\b(?:{words})\b", given.flags)
@@ -286,12 +293,18 @@ class Names:
                 divides the logits of any search.
             length_penalty: log-probabilities are divided by the length to the power of it.
             max_new_tokens: the most tokens of an answer.
-            once: each name as often as the text has it. For seq2seq models.
+            once: each name as often as the text has it; those told by their place, as ``%s`` is, in
+                their order. For seq2seq models.
 
         Returns:
             For each text its answers, best first, with their scores. A list is empty where a text has
             no answer.
         """
+        texts = texts_of(texts, "texts")
+        check_numbers(1, num_beams=num_beams, num_return_sequences=num_return_sequences)
+        check_numbers(0, max_new_tokens=max_new_tokens)
+        if not do_sample and (top_k, top_p) != (0, 1.0):
+            raise UserError("only drawn answers have top_k and top_p", "do_sample")
         names = [self._names(text) for text in texts]
         sources = [self._read(text, own) for text, own in zip(texts, names)]
         causal = not self._model.model.config.is_encoder_decoder
@@ -305,18 +318,23 @@ class Names:
             **most,
         )
         sampling = Sampling(top_k, top_p) if do_sample else None
-        tokens = self._padded(sources, not causal)
-        if causal:
-            if once:
-                raise UserError("a continuation has no source whose names it could repeat", "once")
-            found = PromptSearch([self._model], options, sampling)(tokens)
-        else:
-            grammar = OnceGrammar() if once else None
-            prefix = None
-            if self._forced is not None:
-                forced = self._model.vocabulary.dictionary.index(f"{self._forced:07d}")
-                prefix = torch.full((len(texts), 1), forced)
-            found = BeamSearch([self._model], options, sampling, grammar)(tokens, prefix)
+        if causal and once:
+            raise UserError("a continuation has no source whose names it could repeat", "once")
+        if causal and not all(sources):
+            raise UserError("a prompt has no tokens, so nothing continues it", "texts")
+        if not texts:
+            return []
+        with torch.device("cpu"):  # whatever is in force for the caller
+            tokens = self._padded(sources, not causal)
+            if causal:
+                found = PromptSearch([self._model], options, sampling)(tokens)
+            else:
+                grammar = OnceGrammar() if once else None
+                prefix = None
+                if self._forced is not None:
+                    forced = self._model.vocabulary.dictionary.index(f"{self._forced:07d}")
+                    prefix = torch.full((len(texts), 1), forced)
+                found = BeamSearch([self._model], options, sampling, grammar)(tokens, prefix)
         begins = [len(source) if causal else 0 for source in sources]
         return [
             (
@@ -351,7 +369,8 @@ class Names:
     def _padded(self, sentences: List[List[int]], ends: bool) -> Tensor:
         """(B, T) the dictionary indices of sentences, each with ``</s>`` if it ``ends``."""
         dictionary = self._model.vocabulary.dictionary
-        rows = [torch.tensor(one + [dictionary.eos()] * ends) for one in sentences]
+        eos = [dictionary.eos()] * ends
+        rows = [torch.tensor(one + eos, device="cpu") for one in sentences]
         return pad_sequence(rows, batch_first=True, padding_value=dictionary.pad())
 
     def is_one_token(self, word: str) -> bool:
@@ -370,7 +389,8 @@ class Names:
         """The dictionary indices of a text whose names are those of ``names``, with or without what the
         tokenizer adds before and after it."""
         matches = list(self._pattern.finditer(text))
-        slots = [f"@{names.index(match.group())}" for match in matches]
+        texts = [match.group() for match in matches]
+        slots = [f"@{'0' * in_order(text)}{names.index(text) + 1}" for text in texts]
         actual = self._model._actual
         encode = partial(self._tokenizer, add_special_tokens=special)
 
@@ -398,7 +418,7 @@ class Names:
         """The text of an answer, in which names stand where their word would."""
         dictionary, word = self._model.vocabulary.dictionary, self._words[0]
         tokens = [dictionary[index] for index in indices]
-        own = [names[int(token[1:])] for token in tokens if token[0] == "@"]
+        own = [names[int(token[1:]) - 1] for token in tokens if token[0] == "@"]
         ids = [self._model._actual if token[0] == "@" else int(token) for token in tokens]
         text = self._tokenizer.decode(ids, skip_special_tokens=True)
         parts = text.split(word)

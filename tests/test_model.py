@@ -232,6 +232,7 @@ def test_sentences_are_a_list_of_texts(prop, sentences):
         dict(symbols=5),
         dict(symbols="("),
         dict(fresh_names=5),
+        dict(fresh_names="k,l"),
         dict(device="meta"),
         dict(device="cuda:99"),
     ],

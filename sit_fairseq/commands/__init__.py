@@ -127,3 +127,7 @@ def _call(words: List[str]) -> None:
         if error.errno == errno.EPIPE:  # as in `sit judge ... | head`: nobody reads any further
             sys.exit(128 + signal.SIGPIPE)
         raise UserError(f"The output cannot be written: {error.strerror}; write it elsewhere.")
+    except Exception as error:
+        from sit_fairseq.judging.judge import own_failure
+
+        raise own_failure(error)

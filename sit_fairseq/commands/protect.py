@@ -20,12 +20,26 @@ The judge alone, for the output of any translator: sit judge placeholders SOURCE
 
 import argparse
 import json
+import os
 import sys
-from typing import Dict, Iterator, Optional, Pattern, TextIO
+from typing import Dict, Iterator, Optional, TextIO
 
 from sit_fairseq.commands._options import at_least
-from sit_fairseq.domains.placeholders.ladder import Ladder, Program, Protected, blocks, try_forms
-from sit_fairseq.domains.placeholders.masks import FORMS, KINDS, placeholder_pattern, spans
+from sit_fairseq.domains.placeholders.ladder import (
+    AS_IS,
+    Ladder,
+    Program,
+    Protected,
+    blocks,
+    try_forms,
+)
+from sit_fairseq.domains.placeholders.masks import (
+    FORMS,
+    KINDS,
+    Placeholders,
+    placeholder_pattern,
+    spans,
+)
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.storage.files import replacing, sha256_of_file
@@ -54,6 +68,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    taken = next(filter(os.path.isfile, [*args.pattern, *args.form]), None)
+    if args.input is None and taken is not None:
+        raise UserError(f"name the file {taken} first: sit protect {taken}")
+    for name in ("output", "json", "restart"):
+        if getattr(args, name) and args.tried is not None:
+            raise UserError(
+                f"--{name} does not belong to --try, which prints a table; leave it out"
+            )
+    if args.restart and args.output is None:
+        raise UserError("--restart belongs to --output; leave it out")
     pattern = placeholder_pattern(args.pattern)
     if args.tried is not None:
         return _try(args, pattern)
@@ -68,7 +92,7 @@ def main(args: argparse.Namespace) -> None:
         sys.exit(1)
 
 
-def _try(args: argparse.Namespace, pattern: Pattern) -> None:
+def _try(args: argparse.Namespace, pattern: Placeholders) -> None:
     """Prints the table of the forms."""
     lines: Dict[str, None] = {}
     for line in _lines(args.input):
@@ -120,8 +144,9 @@ def _protected(
 
 def _print(found: Iterator[Protected], file: TextIO, as_json: bool) -> int:
     """Prints translations as they come, and names those that fail; returns how many do."""
-    failed = 0
+    number = failed = protected = 0
     for number, one in enumerate(found, 1):
+        protected += one.rung != AS_IS
         text = one.text
         if as_json:
             parts = {"rung": one.rung, "verdict": one.verdict.value}
@@ -130,6 +155,8 @@ def _print(found: Iterator[Protected], file: TextIO, as_json: bool) -> int:
         if one.verdict is not Verdict.satisfied:
             failed += 1
             print(f"line {number} is {one.verdict.value}: {one.text}", file=sys.stderr)
+    if number and not protected:
+        print("no line holds a placeholder of --pattern", file=sys.stderr)
     return failed
 
 

@@ -5,13 +5,14 @@ it. One of your own is called ``MODULE:OBJECT``, in a module that Python finds f
 directory.
 """
 
+import inspect
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
 from sit_fairseq.domains.solver import Limits, Reading, Solver
-from sit_fairseq.errors import UserError, advised, excerpt
+from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.judge import Judge, own_object
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -94,7 +95,7 @@ class Domain:
             if self.name not in names():  # whose patterns are compiled when they are needed
                 SymbolPattern(self.symbols)
         except UserError as error:
-            return f"has a wrong pattern of symbols: {advised(str(error))}"
+            return f"has a wrong pattern of symbols: {error}"
         for number in self.arity.values():
             if not isinstance(number, int) or number < 1:
                 return f"has the arity {number!r}, which is no number of operands"
@@ -106,6 +107,10 @@ class Domain:
                 return f"has {name}={excerpt(repr(one))}, which is no class of {kind.__name__}"
             if one.__abstractmethods__:
                 return f"has {one.__name__}, which lacks {min(one.__abstractmethods__)}"
+            try:
+                inspect.signature(one).bind(*[None] * 4 * (kind is Solver))
+            except TypeError as error:
+                return f"has {one.__name__}, which cannot be made ({error})"
         functions = {**self.labels, **{name: getattr(self, name) for name in _FUNCTIONS}}
         for name, one in functions.items():
             if not (callable(one) or one is None and name in _FUNCTIONS):

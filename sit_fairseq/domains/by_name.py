@@ -166,7 +166,7 @@ def grammar_of_answers(
     if isinstance(constrained, str):
         refuse_other_domain(constrained, domain, "constrained")
         return make_grammar(constrained)
-    if not hasattr(constrained, "start"):
+    if isinstance(constrained, type) or not hasattr(constrained, "start"):
         kinds = "True, the name of a domain or a grammar"
         raise UserError(f"constrained takes {kinds}, not {constrained!r}", "constrained")
     return constrained

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import traceback
 from abc import ABC, abstractmethod
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,9 @@ Own = TypeVar("Own")
 
 # Names the folder of modules of the user's own to processes that run in another one.
 OWN_MODULES = "SIT_OWN_MODULES"
+
+# The modules of the user's own, by file.
+_OWN: Dict[Optional[str], str] = {}
 
 
 class Problem(str):
@@ -109,6 +113,7 @@ def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
         sys.path.append(folder)
     try:
         own = getattr(import_module(module), name)
+        _OWN[getattr(sys.modules[module], "__file__", None)] = module
         own = own() if isinstance(own, type) and issubclass(own, kinds) else own
     except UserError as error:
         raise UserError(f"{place} cannot be used: {error}; mend {module}")
@@ -118,6 +123,18 @@ def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
         known = " or ".join(f"{kind.__module__}.{kind.__name__}" for kind in kinds)
         raise UserError(f"{place} is no object and no subclass of {known}", parameter)
     return own
+
+
+def own_failure(error: Exception) -> Exception:
+    """The error to raise where one was not caught: a UserError if it comes out of a module that
+    :func:`own_object` imported, else ``error``."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename in _OWN:
+            what = f"{type(error).__name__}: {error}"
+            return UserError(
+                f"{_OWN[frame.filename]} fails in line {frame.lineno} ({what}); mend it"
+            )
+    return error
 
 
 def accepting(judge: Judge, parameter: str) -> Judge:

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple
 
-from sit_fairseq.errors import MalformedFormula
+from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.judging.workers import End, WorkerPool
@@ -48,6 +48,9 @@ class JudgePool(WorkerPool):
             for _, verdict, seconds in outcomes:
                 self.number += 1
                 self.seconds += seconds
+                if not isinstance(verdict, Verdict):
+                    reason = f"says {verdict!r} of an answer, which is no Verdict"
+                    raise UserError(f"the judge {type(self.judge).__name__} {reason}; mend it")
                 yield verdict, seconds
 
     def verify_all(self, pairs: Iterable[Pair]) -> List[Verdict]:

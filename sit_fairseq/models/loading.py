@@ -77,12 +77,16 @@ def load_model(
         raise UserError(f"{path} is damaged: {fault}; name another file")
     base_tokens, pattern = saved_vocabulary(weights)
     tokens = TokenTable(pattern=pattern if symbols is None else symbols)
-    if fresh_names is None and symbols is None:  # those of training suit its pattern
+    named = fresh_names is not None
+    if not named and symbols is None:  # those of training suit its pattern
         fresh_names = task.get("fresh_names") or given.get("fresh_names")
         if not isinstance(fresh_names, (str, type(None))):
             raise UserError(f"{path} is damaged: its fresh names are no text; name another file")
     arity = arity_of(task.get("domain")) if has_source(cfg) else {}
     vocabulary = make_vocabulary(cfg, tokens, arity, fresh_names)
+    if named and not vocabulary.fresh_symbols:
+        reason = "the model writes no fresh symbols, so leave their names out"
+        raise UserError(reason, "fresh_names")
     if has_source(cfg):
         seed = task.get("seed")  # of the codes of random symbols
         model = SymbolInvariantTransformer(cfg, vocabulary, seed if isinstance(seed, int) else 1)

@@ -42,7 +42,13 @@ class Sampling:
         try:
             self.top_k, self.top_p = whole(self.top_k), real(self.top_p)
         except TypeError:
-            raise UserError(f"top_k is a whole number and top_p a number, not {self}")
+            raise UserError(
+                f"top_k is a whole number and top_p a number, not {self}", "top_k top_p"
+            )
+        if self.top_k < 0 or not 0 < self.top_p <= 1:
+            raise UserError(
+                f"top_k is from 0, top_p above 0 and up to 1, not {self}", "top_k top_p"
+            )
 
     def __call__(
         self, log_probs: Tensor, scores: Optional[Tensor]

@@ -25,9 +25,7 @@ _MODELS = ("model.pt", WEIGHTS, "checkpoint_best.pt")
 
 def model_file(path: Place) -> str:
     """The file of a model, which its folder may stand for; a UserError if the folder holds none."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"the path of a model is a text or a path, not {path!r}")
-    path = os.fspath(path)
+    path = os.fsdecode(path)
     if not os.path.isdir(path):
         return path
     found = next(filter(os.path.isfile, (os.path.join(path, name) for name in _MODELS)), None)
@@ -101,10 +99,10 @@ def partial_files(*paths: Place) -> Iterator[List[str]]:
     does not belong to. Folders are made; a symbolic link is followed. A UserError if a file cannot
     be written, or another process is writing it.
     """
-    places = [os.path.realpath(path) for path in paths]
+    places = [os.path.realpath(os.fsdecode(path)) for path in paths]
     for place in places:
         make_folder(os.path.dirname(place))
-    with explaining_failure(", ".join(map(os.fspath, paths))), contextlib.ExitStack() as stack:
+    with explaining_failure(", ".join(map(os.fsdecode, paths))), contextlib.ExitStack() as stack:
         names = [stack.enter_context(_unfinished(place)) for place in places]
         yield names
         for name in names:

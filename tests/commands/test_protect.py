@@ -72,6 +72,7 @@ def test_an_interrupted_run_goes_on(lines, tmp_path, monkeypatch):
         (("--through", "cat", "--pattern", "x*"), "pattern"),
         (("--through", "cat", "--form", "PH"), "form"),
         (("--try", "cat", "--pattern", "nowhere"), "pattern"),
+        (("--through", r"printf '\351\n'; tail -4"), "through"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(lines, words, parameter):
@@ -80,6 +81,20 @@ def test_what_cannot_be_used_is_one_sentence(lines, words, parameter):
     assert len(str(error.value).splitlines()) == 1
 
 
-def test_output_of_a_pipe_cannot_go_on():
-    with pytest.raises(UserError, match="--output$"):
-        sit("protect", "--through", "cat", "--output", "out.txt")
+@pytest.mark.parametrize(
+    "words, fault",
+    [
+        (("--through", "cat", "--output", "out.txt"), "--output$"),
+        (("--through", "cat", "--pattern", "printf", __file__), "first"),
+        (("--through", "cat", "--restart"), "--restart"),
+        (("--try", "cat", "--json"), "--json"),
+    ],
+)
+def test_options_that_do_not_go_together(words, fault):
+    with pytest.raises(UserError, match=fault):
+        sit("protect", *words)
+
+
+def test_a_pattern_that_matches_nothing_is_said(lines, capsys):
+    sit("protect", lines, "--through", "cat", "--pattern", "nowhere")
+    assert "--pattern" in capsys.readouterr().err

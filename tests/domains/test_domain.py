@@ -40,7 +40,15 @@ class Longer(SixteenDigits):
     def shortest(self, state):
         return 17 - state
 
-JUDGE, CODE = (replace(DOMAIN, judges={"rules": judge}) for judge in (Strict, Failing))
+class Bool(SudokuJudge):
+    def verify(self, problem, answer):
+        return True
+
+def read(text):
+    return {}[text]
+
+JUDGE, CODE, BOOL = (replace(DOMAIN, judges={"r": judge}) for judge in (Strict, Failing, Bool))
+READ = replace(DOMAIN, read=read)
 GRAMMAR = replace(DOMAIN, grammar=Longer)
 """
 
@@ -78,6 +86,12 @@ def test_it_is_shown_and_checked(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out.startswith("sudoku@1: 20 problems")
     (tmp_path / "mistaken.py").write_text(MISTAKEN)
     monkeypatch.syspath_prepend(tmp_path)
+    for name, fault in (("BOOL", "Verdict"), ("CODE", "line 10")):
+        with pytest.raises(UserError, match=fault):
+            files = 2 * ["sudoku.py"]
+            sit("judge", f"mistaken:{name}", *files, "--workers", 0)
+    with pytest.raises(UserError, match="KeyError"):
+        sit("answer", "mistaken:READ", ". 0", "--path", ROOT / "checkpoints/prop")
     for name, fault in (("JUDGE", "violated"), ("GRAMMAR", "its end"), ("CODE", "KeyError")):
         with pytest.raises(UserError, match=fault):
             sit("generate", f"mistaken:{name}", "--check", "--workers", 1)
@@ -122,6 +136,13 @@ class Abstract(Judge):
     pass
 
 
+class Needy(Judge):
+    def __init__(self, needed):
+        self.verify = needed
+
+    verify = None
+
+
 @pytest.mark.parametrize(
     "part, message",
     [
@@ -133,6 +154,7 @@ class Abstract(Judge):
         ({"recipe": find("prop").recipe()}, "no class with draw"),
         ({"recipe": None}, "cells but no recipe"),
         ({"grammar": Grammar}, "Grammar, which lacks next"),
+        ({"judges": {"rules": Needy}}, "Needy, which cannot be made"),
         ({"read": "x"}, "no function"),
         ({"solve": Abstract}, "no class of Solver"),
         ({"arity": {"!": "1"}}, "no number of operands"),

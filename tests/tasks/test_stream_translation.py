@@ -18,59 +18,6 @@ from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 
-<<<<<<< HEAD
-# Options.
-
-
-@pytest.mark.parametrize(
-    "options, reason",
-    [
-        ({"alpha_renaming": True}, "--alpha-renaming needs --symbols"),
-        ({"num_batch_buckets": 2}, "--num-batch-buckets is not supported"),
-        ({"left_pad_target": True}, "--left-pad-target is not supported"),
-        (
-            {"best_checkpoint_metric": "correct", "maximize_best_checkpoint_metric": False},
-            "correct would keep the worst checkpoint; pass --maximize-best-checkpoint-metric",
-        ),
-    ],
-)
-def test_options_that_would_give_wrong_results(options, reason):
-    with pytest.raises(UserError, match=reason):
-        make_task(**options)
-
-
-def test_metrics_that_are_maximised_or_better_if_low_are_fine():
-    make_task(best_checkpoint_metric="correct", maximize_best_checkpoint_metric=True)
-    make_task(best_checkpoint_metric="loss", maximize_best_checkpoint_metric=False)
-
-
-@pytest.mark.parametrize("text", ['{"bea": 3}', "[3]", "beam=3", "3"])
-def test_validation_arguments_that_fairseq_does_not_have(text):
-    with pytest.raises(UserError, match="--validate-args must be a JSON object"):
-        generation_options(text)
-    assert generation_options('{"beam": 3}') == Namespace(beam=3)
-
-
-@pytest.mark.parametrize(
-    "options, reason",
-    [
-        ({"sampling_topk": 3}, "contradict each other: --sampling-topk requires --sampling"),
-        ({"match_source_len": True, "sampling": True}, "contradict each other: .* exclusive"),
-        ({"constraints": "ordered"}, "--constraints is not supported"),
-        ({"print_alignment": "hard"}, "--print-alignment is not supported"),
-        ({"retain_dropout": True}, "--retain-dropout is not supported"),
-    ],
-)
-def test_searches_that_there_are_not(options, reason):
-    task = make_task()
-    model = make_model(task.source_dictionary)
-    with pytest.raises(UserError, match=reason):
-        task.build_generator([model], Namespace(**options))
-    with pytest.raises(UserError, match="prefix_allowed_tokens_fn is not supported"):
-        task.build_generator([model], Namespace(), prefix_allowed_tokens_fn=lambda *_: [2])
-
-=======
->>>>>>> ccbc88a (Tests: one table of refusals of tasks, fewer cases of one mechanism (tasks, training))
 
 def test_the_greatest_length_comes_before_the_least():
     """As of a line that is shorter than others: --min-len 3 --max-len-a 1 --max-len-b 0."""

@@ -292,7 +292,9 @@ def _advice(lexeme: _Lexeme, found: Sequence[_Lexeme], text: str, temporal: bool
         return f"{_FUNCTION}{_operators(found, temporal)}"
     if sign in "'’" and _follows_name(lexeme, found):
         return f"; write a negation as !x{', a next value as X x' * temporal}, or another name"
-    if sign == "=" and (not found or found[1:] == [] and _is_definition(rest)):
+    if sign == "=" and (
+        not found or set(token[0] for token in tokens) == {"p"} and _is_definition(rest)
+    ):
         return _DEFINITION + (_FUNCTION if "," in rest else "")
     name = _NAME if sign not in _ADVICE and re.match(r"\w", rest) else ""
     advice = _ADVICE.get(sign) or name

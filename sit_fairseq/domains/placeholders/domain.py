@@ -1,12 +1,11 @@
 """Placeholders that a translation has to keep."""
 
-import re
 from collections import Counter
-from typing import List, Optional
+from typing import List, Optional, Pattern, Tuple, Union
 
 from sit_fairseq.domains import Domain
-from sit_fairseq.domains.placeholders.grammar import OnceGrammar
-from sit_fairseq.domains.placeholders.masks import in_order, placeholder_pattern
+from sit_fairseq.domains.placeholders.grammar import ORDERED, OnceGrammar
+from sit_fairseq.domains.placeholders.masks import Placeholders, in_order, placeholder_pattern
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -18,24 +17,30 @@ class PlaceholderJudge(Judge):
     """Satisfied if a translation has each placeholder of its source as often as the source, and those
     without a name or number, as ``%s``, in the same order; violated otherwise.
 
-    Placeholders are those of all :data:`~sit_fairseq.domains.placeholders.masks.KINDS`, or the tokens
-    that the problem's symbols match.
+    Placeholders are those of all :data:`~sit_fairseq.domains.placeholders.masks.KINDS`, and the tokens
+    that the problem's symbols match. Those of the sort ``ordered`` have neither a name nor a number.
     """
 
     semantics, name, quick = "placeholders", "once", True
-    pattern: re.Pattern = _ALL
+    pattern: Union[Pattern, Placeholders] = _ALL
 
     def verify(self, problem: str, answer: str) -> Verdict:
         symbols = getattr(problem, "symbols", None)
-        source, given = (self._found(text, symbols) for text in (problem, answer))
-        same = Counter(source) == Counter(given)
-        ordered = [[one for one in found if in_order(one)] for found in (source, given)]
-        return Verdict.satisfied if same and ordered[0] == ordered[1] else Verdict.violated
+        free, ordered = zip(*(self._found(text, symbols) for text in (problem, answer)))
+        same = Counter(free[0]) == Counter(free[1]) and ordered[0] == ordered[1]
+        return Verdict.satisfied if same else Verdict.violated
 
-    def _found(self, text: str, symbols: Optional[str]) -> List[str]:
-        if symbols is not None:
-            return list(filter(SymbolPattern(symbols).is_symbol, text.split()))
-        return [match.group() for match in self.pattern.finditer(text)]
+    def _found(self, text: str, symbols: Optional[str]) -> Tuple[List[str], List[str]]:
+        """The placeholders that may move, and those that are in their order."""
+        found = [match.group() for match in self.pattern.finditer(text)]
+        parts: Tuple[List[str], List[str]] = [], []
+        for one in found:
+            parts[in_order(one)].append(one)
+        pattern = None if symbols is None else SymbolPattern(symbols)
+        for token in text.split() if pattern else ():
+            if pattern.is_symbol(token) and not any(self.pattern.finditer(token)):
+                parts[pattern.sorts[pattern.sort(token)] == ORDERED].append(token)
+        return parts
 
 
 DOMAIN = Domain(

@@ -5,10 +5,21 @@ import re
 import signal
 import subprocess
 from collections import Counter
-from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Pattern, Sequence
+from typing import (
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Pattern,
+    Sequence,
+    Union,
+)
 
 from sit_fairseq.domains.placeholders.domain import PlaceholderJudge
-from sit_fairseq.domains.placeholders.masks import FORMS, Form, Span, spans
+from sit_fairseq.domains.placeholders.masks import FORMS, Form, Placeholders, Span, spans
 from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.verdict import Verdict
 
@@ -53,7 +64,7 @@ class Ladder:
     def __init__(
         self,
         translate: Translator,
-        pattern: Pattern,
+        pattern: Union[Pattern, Placeholders],
         forms: Sequence[str] = FORMS[:2],
         offers: Optional[Translator] = None,
     ) -> None:
@@ -147,7 +158,10 @@ class Trial(NamedTuple):
 
 
 def try_forms(
-    lines: Sequence[str], translate: Translator, pattern: Pattern, forms: Sequence[str] = FORMS
+    lines: Sequence[str],
+    translate: Translator,
+    pattern: Union[Pattern, Placeholders],
+    forms: Sequence[str] = FORMS,
 ) -> List[Trial]:
     """Sends each line with masks of each form, in one call of the translator.
 
@@ -187,14 +201,15 @@ class Program:
         parameter: that names the command, for errors.
 
     Raises:
-        UserError: when called, the program fails, takes longer, or writes fewer or more lines.
+        UserError: when called, the program fails, takes longer, or writes fewer or more lines, or
+            none in UTF-8.
     """
 
     def __init__(self, command: str, seconds: float, parameter: str = "through") -> None:
         self._command, self._seconds, self._parameter = command, seconds, parameter
 
     def __call__(self, lines: List[str]) -> List[str]:
-        text = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+        text = "".join(f"{line}\n" for line in lines).encode()
         pipe = subprocess.PIPE
         process = subprocess.Popen(
             self._command, shell=True, stdin=pipe, stdout=pipe, start_new_session=True
@@ -202,7 +217,7 @@ class Program:
         try:
             output, _ = process.communicate(text, timeout=self._seconds)
         except subprocess.TimeoutExpired:
-            reason = f"has not answered {len(lines)} lines within {self._seconds:g} seconds"
+            reason = f"has not answered within {self._seconds:g} seconds"
             raise self._error(reason, "seconds")
         finally:
             if process.poll() is None:  # the shell's children, too
@@ -210,7 +225,12 @@ class Program:
                 process.communicate()
         if process.returncode:
             raise self._error(f"ended with status {process.returncode}")
-        answers = output.decode("utf-8", "surrogateescape").split("\n")
+        try:
+            answers = output.decode().split("\n")
+        except UnicodeDecodeError as error:
+            raise self._error(
+                f"answered what is not UTF-8 in line {output[: error.start].count(10) + 1}"
+            )
         answers = [answer[:-1] if answer.endswith("\r") else answer for answer in answers]
         if answers[-1] == "":
             answers.pop()

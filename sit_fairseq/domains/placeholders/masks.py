@@ -5,7 +5,7 @@ stands for.
 """
 
 import re
-from typing import Dict, List, NamedTuple, Optional, Pattern, Sequence
+from typing import Dict, Iterator, List, Match, NamedTuple, Optional, Pattern, Sequence, Union
 
 from sit_fairseq.errors import UserError
 
@@ -31,25 +31,44 @@ FORMS = (
 _PAIRS = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“", "`": "`", "(": ")", "[": "]"}
 
 
-def placeholder_pattern(patterns: Sequence[str] = tuple(KINDS)) -> Pattern:
+class Placeholders(NamedTuple):
+    """Several patterns as one, each with groups and flags of its own."""
+
+    patterns: Sequence[Pattern]
+
+    def finditer(self, text: str) -> Iterator[Match]:
+        """Their matches that hold something, of two that overlap the first."""
+        place = 0
+        while True:
+            found = [filter(Match.group, one.finditer(text, place)) for one in self.patterns]
+            first = min(
+                filter(None, (next(one, None) for one in found)), key=Match.start, default=None
+            )
+            if first is None:
+                return
+            yield first
+            place = first.end()
+
+
+def placeholder_pattern(patterns: Sequence[str] = tuple(KINDS)) -> Placeholders:
     """The pattern of all placeholders of some kinds, of :data:`KINDS` or regular expressions; a
     UserError for an expression that cannot be read, or matches the empty text."""
-    found = [KINDS.get(pattern, pattern) for pattern in patterns]
-    for given, text in zip(patterns, found):
+    found = []
+    for given in patterns:
         try:
-            empty = re.compile(text).match("")
+            found.append(re.compile(KINDS.get(given, given)))
         except re.error as error:
             known = ", ".join(KINDS)
             reason = f"is none of {known}, and no regular expression ({error})"
             raise UserError(f"{given!r} {reason}", "pattern")
-        if empty:
+        if found[-1].match(""):
             raise UserError(f"{given!r} matches the empty text, so it says nothing", "pattern")
-    return re.compile("|".join(f"(?:{text})" for text in found))
+    return Placeholders(found)
 
 
 def in_order(placeholder: str) -> bool:
-    """Whether a placeholder is told from others by its place alone, as ``%s`` is."""
-    return re.fullmatch(r"%(?!\d+\$|\().*", placeholder, re.DOTALL) is not None
+    """Whether a placeholder is told from others by its place alone, as ``%s`` and ``{:d}`` are."""
+    return re.fullmatch(r"%(?!\d+\$|\().*|\{([:!].*)?\}", placeholder, re.DOTALL) is not None
 
 
 class Span(NamedTuple):
@@ -67,7 +86,7 @@ class Span(NamedTuple):
     ordered: bool
 
 
-def spans(line: str, pattern: Pattern) -> List[Span]:
+def spans(line: str, pattern: Union[Pattern, Placeholders]) -> List[Span]:
     """The parts of a line to be masked: placeholders, with the quotes around one, as in ``"%s"``, and
     with the letters and digits that stand directly at a conversion, as in ``file%d``."""
     found: List[Span] = []
@@ -102,7 +121,8 @@ class Form(NamedTuple):
     def of(cls, text: str) -> "Form":
         """Reads a mask of the number 1, ``PH1``; a UserError if it holds no 1, or more."""
         before, *after = text.split("1")
-        if len(after) != 1 or not (before or after[0]) or before[-1:].isdigit():
+        one = len(after) == 1 and (before + after[0]).strip() and not before[-1:].isdigit()
+        if not (one and text.isprintable()):
             reason = "is no form of masks: give one with the number 1, such as PH1"
             raise UserError(f"{text!r} {reason}", "form")
         return cls(before, after[0])

@@ -58,6 +58,8 @@ def test_faults_of_dimacs_are_named(text, message):
         "\\ problem\nMaximize\n obj: x\nSubject To\n c: x <= 1\nEnd\n",
         *("# menu\nconfig NET\n\tbool\n", "targets, factors\nA, B & C\n"),
         *("\\* clock\n---- MODULE Clock ----\n", "// dice\ndtmc\n\nmodule m\n", '["a & b", "c"]'),
+        *("property p;\n @(posedge clk) a;\nendproperty\n", "[spec_unit u]\nassume G F a;\nG b;\n"),
+        *("# one\nimport sympy\nprint(a & b)\n", "formulas:\n  - a & b\n", ".ver DDDMP-2.0\n"),
         *('"a & b"\n"c"\n', '<?xml version="1.0"?>\n', "vunit v (top) {\n"),
         "c old lines\rp cnf 2 1\r1 2 0\r",
         *("P CNF 3 1\n1 -2 0\n", "p wcnf 2 1 9\n9 1 0\n", "min: 1 x1 ;\n1 x1 1 x2 >= 1 ;\n"),
@@ -74,7 +76,15 @@ def test_files_of_clauses_are_one_input(text):
         *("p until q\n", "p W q\np & 1\n", "c\n", "1\n0\n", "h & a\n", "", "& 1 0\n", "1 * x1\n"),
         *("(assert & a)\n# 2\n", "aag & aig\n", "features -> x\n\n y\n", "max\nx & y\n"),
         *("solve & b;\n", "source U menu\n"),
-        *("c & d\n0\n", "x1 + x2\n", "* a list\n", "never & a\n"),
+        *(
+            "c & d\n0\n",
+            "x1 + x2\n",
+            "* a list\n",
+            "property & a\n",
+            "[] a\nb\n",
+            "import\n",
+            "never & a\n",
+        ),
     ],
 )
 def test_formulas_are_none(text):

@@ -134,7 +134,14 @@ def test_what_cannot_be_read_is_said_with_its_place(text, message):
         ("=AND(A1, B1)", "leave out what is defined"),
         *(
             (text, "leave out what is defined, or write <->")
-            for text in ("EGFR = EGF and not Cbl", "x *= a | b", "p0 := G a", "v = (a)->b", "a|=b")
+            for text in (
+                "EGFR = EGF and not Cbl",
+                "x *= a | b",
+                "p0 := G a",
+                "v = (a)->b",
+                "a|=b",
+                "assign y = a & b",
+            )
         ),
         *((text, "put a comparison in double quotes") for text in ("a = 1 & b", "a = b & c = d")),
     ],

@@ -22,6 +22,8 @@ from sit_fairseq.judging.verdict import Verdict
         ("a", "a %s", False),
         ("100 % sure", "100 % sicher", True),
         ("<b>x</b>", "<b>y</b>", True),
+        ("{:d} {:s}", "{:s} {:d}", False),
+        ("{a} {}", "{} {a}", True),
     ],
 )
 def test_identity_number_and_order(source, answer, right):
@@ -33,19 +35,21 @@ def test_symbols_of_a_model_are_its_placeholders():
     judge, problem = make_judge("placeholders"), Problem("x a b a", symbols="[ab]")
     assert judge.verify(problem, "a b y a") is Verdict.satisfied
     assert judge.verify(problem, "a b b y") is Verdict.violated
+    assert judge.verify(Problem("%s a %d", symbols="[ab]"), "%d a %s") is Verdict.violated
 
 
-def test_a_search_under_the_grammar_has_each_symbol_as_often_as_the_source():
-    dictionary = make_dictionary()
-    sources = ["& a b", "a", "& a & a c", "! 0"]
+@pytest.mark.parametrize("symbols", ["[a-z]", "free=[abc]\nordered=[d-z]"])
+def test_a_search_under_the_grammar_has_each_symbol_as_often_as_the_source(symbols):
+    dictionary = make_dictionary(pattern=symbols)
+    sources = ["& a b", "a", "& a & a c", "! 0", "& f & a & e d"]
     sample = make_sample(dictionary, sources, ["0"] * len(sources))
     model, grammar = build(dictionary), make_grammar("placeholders")
     found = generate([model], dictionary, sample, beam_size=3, max_len_b=8, grammar=grammar)
     for source, nbest in zip(sources, found):
         for hypothesis in nbest:
-            words = dictionary.string(hypothesis["tokens"]).split()
-            symbols = [word for word in words if dictionary.is_symbol(word)]
-            assert sorted(symbols) == sorted(filter(dictionary.is_symbol, source.split()))
+            answer = dictionary.string(hypothesis["tokens"])
+            problem = Problem(source, symbols=symbols)
+            assert make_judge("placeholders").verify(problem, answer) is Verdict.satisfied
 
 
 def test_an_end_that_comes_too_early_goes_to_the_symbols_that_are_left():
