@@ -91,12 +91,6 @@ def test_an_exchanged_phrase_of_cogs_brings_its_clauses(parsed):
     assert " ".join(form) == "say . agent 1 Liam AND say . ccomp 1 4 AND sleep . agent 4 Liam"
 
 
-BASELINES = ("Canonical renaming", "Alpha-renaming", "Plain transformer")
-
-
-@pytest.mark.parametrize(
-    "task, seeds, baselines", [("scan", 5, BASELINES), ("cogs", 1, BASELINES[2:])]
-)
 def test_phrases_of_one_kind_nest_in_recombined_sentences_of_cogs(parsed):
     recombiner, rng = Recombiner(parsed, {"dog", "mat"}, {"Liam"}), Random(1)
     drawn = {" ".join(written(recombiner.draw(rng), {"Liam"})[0]) for _ in range(500)}
@@ -105,6 +99,12 @@ def test_phrases_of_one_kind_nest_in_recombined_sentences_of_cogs(parsed):
     assert not any("Liam on" in sentence or "saw Liam" in sentence for sentence in drawn)
 
 
+BASELINES = ("Canonical renaming", "Alpha-renaming", "Plain transformer")
+
+
+@pytest.mark.parametrize(
+    "task, seeds, baselines", [("scan", 5, BASELINES), ("cogs", 1, BASELINES[2:])]
+)
 def test_every_model_of_a_table_has_equal_updates(task, seeds, baselines):
     found = read_yaml(str(ROOT / f"examples/{task}/results.yaml"))
     assert len(found["seeds"]) == seeds and re.search(r"max_update=\d+", found["overrides"])
