@@ -223,9 +223,14 @@ class _Lesson:
                 state = apply(domain, state, rng.choice(ways)) if ways else state
             problem = replace(exchanged(problem, fixed, rng), initial=state)
         if given is not None:
-            plan = None if turn else self._read(given, found)
-            if turn or plan is None:
-                return "", "" if turn else f"{given} is no plan of it"
+            if turn:
+                return "", ""
+            plan = read_plan(
+                read_text(str(given)),
+                {name.lower(): name for name in (*problem.sorts, *domain.operators)},
+            )
+            if plan is None:
+                return "", f"{given} is no plan of it"
         elif planner is None:
             return "", "it has too many states: install up-fast-downward, or name --plans"
         else:
@@ -245,17 +250,6 @@ class _Lesson:
         """The file of a plan that was given."""
         plan = Path(self.options.plans or "", f"{Path(path).stem}.plan")
         return plan if self.options.plans and plan.is_file() else None
-
-    def _read(self, path: Path, found: Match) -> Optional[List[Action]]:
-        """The plan of a file in the names that are learnt."""
-        ours = {other.lower(): name for name, (other, _) in found.operators.items()}
-        objects = {name.lower(): name for name in found.problem.sorts}
-        plan = read_plan(read_text(str(path)), {**objects, **ours})
-        places = {name: places for name, (_, places) in found.operators.items()}
-        try:
-            return plan and [(a[0], *(a[1 + at] for at in places[a[0]])) for a in plan]
-        except LookupError:
-            return None
 
     def _add(self, found: Match, asked: Problem, labelled: _Labelled, times: int) -> None:
         rng = Random(self.options.seed + len(self.groups))
