@@ -8,6 +8,8 @@ from domains.planning.problems import BY_NAME, DOMAINS, PROBLEMS, problem, write
 from examples.planning.five import problem_key
 from examples.planning.sampling import SAMPLERS
 from sit_fairseq.domains.planning.learnt import learn
+from sit_fairseq.domains.planning.matching import match
+from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
 from sit_fairseq.domains.planning.sentences import Writer, renamed
 from sit_fairseq.domains.planning.strips import Problem
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -89,3 +91,13 @@ def test_what_makes_no_difference_is_not_written():
         *("seen? c3", "the-home c1"),
     }
     assert len(road) == 1
+
+
+def test_a_constant_of_a_domain_is_known_whatever_a_file_calls_it():
+    kinds = [frozenset({one}) for one in ("spot", "level", "robot")]
+    known, text = learn(WAYS, "ways.pddl", kinds, []), WAYS.replace("home", "base")
+    start = """(define (problem p) (:domain ways) (:objects s - spot r - robot a b - level)
+      (:init (at r s) (road s base) (on r a) (under a b)) (:goal (not (on r a))))"""
+    found = match(read_problem(start, "p.pddl", read_domain(text, "d.pddl")), "d.pddl", [known])
+    sentence = Writer(known, found.domain, found.problem).sentence(found.problem.initial)
+    assert {"ways.the-home", "ways.on-?"} <= set(sentence)
