@@ -162,15 +162,8 @@ class BeamSearch:
 
 
 class _Search:
-    """The search for the answers to one batch, in canonical ids.
-
-    Args:
-        search: has models, options and the constraint.
-        encoded: the batch as each model reads it.
-        sentences: (B,) the places in it of the sentences to be searched.
-        width: V.
-        answers: a list for each sentence of the batch, which gets its answers.
-    """
+    """The search for the answers to one batch, in V = ``width`` canonical ids. Each model has read the
+    batch; the sentences to be searched stand there at (B,) places, as their lists of answers do."""
 
     def __init__(
         self,
@@ -194,8 +187,10 @@ class _Search:
         ``prefix`` (B, P)."""
         beam, longest = self._options.beam, int(most.max())
         filters = self._filters(least, most, prefix)
-        if prefix is not None:
-            self._read(prefix[:, :longest])
+        if prefix is not None:  # those of its tokens that no sentence lacks are read at once
+            length = int(prefix[:, :longest].ne(self._pad).all(0).long().cumprod(0).sum())
+            if length:
+                self._ahead = self._next(F.pad(prefix[:, :length], (1, 0), value=self._eos))
         self._reorder(torch.arange(self._sentences.numel(), device="cpu").repeat_interleave(beam))
         rows = self._sentences.numel() * beam
         tokens = torch.full((rows, longest + 2), self._pad, device="cpu")
@@ -247,12 +242,6 @@ class _Search:
             filters.append(Prefixes(prefix.masked_fill(beyond, self._pad), self._pad))
         return [*filters, Lengths(least, most, self._eos)]
 
-    def _read(self, prefix: Tensor) -> None:
-        """Reads at once those tokens of (B, P) prefixes that no sentence lacks."""
-        length = int(prefix.ne(self._pad).all(0).long().cumprod(0).sum())
-        if length:
-            self._ahead = self._next(F.pad(prefix[:, :length], (1, 0), value=self._eos))
-
     def _log_probs(self, tokens: Tensor) -> Tensor:
         """(H, V) of the next token."""
         if self._ahead is not None and tokens.size(1) <= self._ahead.size(1):
@@ -285,8 +274,8 @@ class _Search:
     def _note_answers(
         self, step: int, tokens: Tensor, scores: Tensor, place: Tensor, total: Tensor
     ) -> None:
-        """Keeps answers without their ``</s>``, of sentences at these places, with their (number,)
-        total scores and those of all steps before."""
+        """Keeps answers, tokens without the ``</s>`` of this step, of sentences at these places, with
+        their total scores and those of all steps before."""
         options = self._options
         tokens[:, step + 1], scores[:, step] = self._eos, total
         answers, each = tokens[:, 1 : step + 2], scores[:, : step + 1]

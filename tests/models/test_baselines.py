@@ -74,7 +74,7 @@ def test_rows_embed_and_project(kind, head, scaled):
 def test_vectors_of_two_parts():
     model = redrawn("random", make_dictionary("abc")).double()
     canonical, _, streams, table = use(model, ["& a b"])
-    base, a, b = table.embed(AllPlaces(canonical, embedding.vocabulary.num_base, streams))[0, :3]
+    base, a, b = table.embed(AllPlaces(canonical, model.vocabulary.num_base, streams))[0, :3]
     assert not base[-D:].any() and not torch.equal(a, b)
     torch.testing.assert_close(table.matrix.norm(dim=1), torch.ones(14, dtype=torch.float64))
     # One shared learnt part, and codes of equal weight at corners of the hypercube.
