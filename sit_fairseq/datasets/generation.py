@@ -20,7 +20,7 @@ from sit_fairseq.datasets.labelling import Label, Labeller, LabelPool
 from sit_fairseq.datasets.options import as_dict, at_least, option
 from sit_fairseq.datasets.pair_files import Pair, read_forms, source_file, write_pairs
 from sit_fairseq.datasets.quotas import ByLength, BySize, OfCell, Quota
-from sit_fairseq.datasets.recipes import Cells, Recipe, TimedRecipe
+from sit_fairseq.datasets.recipes import EXCLUDE_HELP, Cells, Recipe, TimedRecipe
 from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.workers import WorkerPool
 from sit_fairseq.storage.files import replacing, sha256_of_file
@@ -161,12 +161,7 @@ class GridRecipe:
     )
     seed: int = option(42, "the same seed gives the same data", type=int)
     timeout: float = option(10.0, "seconds for one answer", type=at_least(0.001, float))
-    exclude: Sequence[str] = option(
-        [],
-        "leave out all renamings of the lines of these files; PREFIX stands for PREFIX.src",
-        nargs="+",
-        metavar="FILE",
-    )
+    exclude: Sequence[str] = option([], EXCLUDE_HELP, nargs="+", metavar="FILE")
     workers: int = option(2, "processes; data do not depend on their number", type=at_least(1))
     restart: bool = option(False, "begin anew instead of going on", action="store_true")
 

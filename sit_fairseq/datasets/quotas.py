@@ -165,9 +165,7 @@ class ByLength(Quota):
         super().__init__(*wanted)
         self._recipe, self._label = recipe, labels
         self._rest = [0] if recipe.lengths is None else list(recipe.lengths)  # not exhausted
-        self._counts: Counter = Counter()
-        self._misses: Counter = Counter()
-        self._idle: Counter = Counter()
+        self._counts, self._misses, self._idle = (Counter() for _ in range(3))  # by length
         self._wanted: Dict[int, int] = {}  # when the round began
         self._left: Dict[int, int] = {}
         self._drawn = 0

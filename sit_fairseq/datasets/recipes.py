@@ -8,6 +8,7 @@ from sit_fairseq.datasets.options import at_least, option, range_from, symbol_na
 from sit_fairseq.datasets.sampling import Sampler, SymbolRangeSampler
 from sit_fairseq.errors import UserError
 
+EXCLUDE_HELP = "leave out all renamings of the lines of these files; PREFIX stands for PREFIX.src"
 SYMBOLS_HELP = "how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h"
 
 
@@ -29,12 +30,7 @@ class Recipe:
 
     size: int = option(100000, "number of samples", type=at_least(1))
     seed: int = option(42, "the same seed gives the same data", type=int)
-    exclude: Sequence[str] = option(
-        [],
-        "leave out all renamings of the lines of these files; PREFIX stands for PREFIX.src",
-        nargs="+",
-        metavar="FILE",
-    )
+    exclude: Sequence[str] = option([], EXCLUDE_HELP, nargs="+", metavar="FILE")
     workers: int = option(2, "processes; data do not depend on their number", type=at_least(1))
 
     # Numbers of tokens, of each of which there are to be as many problems; None for any lengths.
