@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, Sequence, Tuple, Union
+from typing import Callable, FrozenSet, Iterator, List, Mapping, Sequence, Tuple, Union
 
 from sit_fairseq.domains.planning.pddl_text import Group, PddlText, Word
 from sit_fairseq.domains.planning.strips import Atom, Operator, PlanningDomain, Problem
