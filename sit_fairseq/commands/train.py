@@ -17,7 +17,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Iterator, List, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Tuple
 
 from tqdm import tqdm
 
@@ -32,16 +32,6 @@ _LABELS, _UPDATES = 0.25, 0.9
 
 # Updates that tell how long one takes: between the first of them and the second.
 _TRIED = (8, 20)
-
-_MODEL = (
-    *("--arch", "symbol_invariant_transformer", "--stream-places", "own"),
-    *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256", "--encoder-layers", "3"),
-    *("--decoder-layers", "2", "--encoder-attention-heads", "4", "--encoder-positions", "rope"),
-    *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
-    *("--max-source-positions", "8192", "--criterion", "adacos", "--min-scale", "10"),
-    *("--optimizer", "muon", "--lr", "0.005", "--clip-norm", "1"),
-    *("--batch-size", "48", "--max-tokens", "20000", "--num-workers", "0"),
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,13 +71,13 @@ def main(args: argparse.Namespace) -> None:
             print(line, flush=True)
         _binarise(out)
     if "updates" not in known:
-        took = _seconds_of_an_update(out, teacher.symbols, domain.name)
+        took = _seconds_of_an_update(out, teacher, domain.name)
         left = 60 * args.minutes - (time.monotonic() - started)
         known["updates"] = max(50, int(_UPDATES * left / took))
         with replacing(str(note)) as (file,):
             json.dump(known, file)
     updates = known["updates"]
-    lines = _training(out, teacher.symbols, domain.name, _schedule(updates))
+    lines = _training(out, teacher, domain.name, _schedule(updates))
     with tqdm(total=updates, unit=" updates", disable=None) as bar:
         for number in lines:
             bar.update(number - bar.n)
@@ -117,23 +107,31 @@ def _schedule(updates: int) -> List[str]:
     return [*words, "--no-epoch-checkpoints", "--log-interval", str(min(20, updates // 5))]
 
 
-def _seconds_of_an_update(out: Path, symbols: str, domain: str) -> float:
+def _seconds_of_an_update(out: Path, teacher: Any, domain: str) -> float:
     """How long an update takes, by a training that is thrown away."""
     first, last = _TRIED
     words = ["--lr-scheduler", "fixed", "--max-update", str(last), "--log-interval", "4"]
     words += ["--no-save", "--disable-validation"]
-    times = {n: time.monotonic() for n in _training(out, symbols, domain, words, "trial")}
+    times = {n: time.monotonic() for n in _training(out, teacher, domain, words, "trial")}
     return (times[last] - times[first]) / (last - first)
 
 
 def _training(
-    out: Path, symbols: str, domain: str, words: List[str], folder: str = "checkpoints"
+    out: Path, teacher: Any, domain: str, words: List[str], folder: str = "checkpoints"
 ) -> Iterator[int]:
     """Runs fairseq-train, and yields the number of updates whenever it says so."""
     package = str(Path(sit_fairseq.__file__).parent)
     options = [str(out / "bin"), "--user-dir", package, "--task", "stream_translation"]
-    options += ["-s", "src", "-t", "tgt", "--domain", domain, "--symbols", *symbols.split("\n")]
-    options += [*_MODEL, "--save-dir", str(out / folder), "--log-format", "json", *words]
+    options += ["-s", "src", "-t", "tgt", "--domain", domain, "--symbols"]
+    options += [
+        *teacher.symbols.split("\n"),
+        *teacher.training,
+        "--save-dir",
+        str(out / folder),
+        "--log-format",
+        "json",
+        *words,
+    ]
     for line in _lines(out, "fairseq_cli.train", options):
         found = re.search(r'"num_updates": "(\d+)"', line)
         if found and "train_inner" in line:

@@ -7,6 +7,7 @@ from command_line import sit
 from domains.planning.test_teaching import LAMPS, problem
 
 from sit_fairseq.commands import train
+from sit_fairseq.domains.planning.teaching import PlanTeacher
 from sit_fairseq.errors import UserError
 
 
@@ -14,7 +15,8 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(train, "_UPDATES", 0.01)
     monkeypatch.setattr(train, "_TRIED", (4, 8))
     smaller = {"64": "32", "256": "32", "48": "8"}
-    monkeypatch.setattr(train, "_MODEL", tuple(smaller.get(word, word) for word in train._MODEL))
+    words = tuple(smaller.get(word, word) for word in PlanTeacher.training)
+    monkeypatch.setattr(PlanTeacher, "training", words)
     (tmp_path / "in").mkdir()
     (tmp_path / "d.pddl").write_text(LAMPS)
     for number, (fits, goal) in enumerate((("xa xb yc", "abc"), ("xa yb", "ab"), ("xb yc", "bc"))):

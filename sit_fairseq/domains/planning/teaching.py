@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
-from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import ClassVar, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from sit_fairseq.datasets.options import at_least, option
 from sit_fairseq.datasets.pair_files import write_pairs
@@ -68,6 +68,17 @@ class PlanTeacher:
     seed: int = option(1, "the same seed draws the same states", type=int)
 
     metavar = "DOMAIN.pddl PROBLEMS"
+
+    # Options of fairseq-train: the model and all of its training but its length.
+    training: ClassVar[Sequence[str]] = (
+        *("--arch", "symbol_invariant_transformer", "--stream-places", "own"),
+        *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256", "--encoder-layers", "3"),
+        *("--decoder-layers", "2", "--encoder-attention-heads", "4", "--encoder-positions", "rope"),
+        *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
+        *("--max-source-positions", "8192", "--criterion", "adacos", "--min-scale", "10"),
+        *("--optimizer", "muon", "--lr", "0.005", "--clip-norm", "1"),
+        *("--batch-size", "48", "--max-tokens", "20000", "--num-workers", "0"),
+    )
 
     def teach(self, given: Sequence[str], folder: str, seconds: float) -> Iterator[str]:
         """Writes ``train`` and ``valid`` pairs and the domains into a folder.
