@@ -120,6 +120,7 @@ def _mistake(error: BaseException, trace: Any) -> Optional[str]:
     if str(error).startswith("Could not infer task type from None"):
         return "no task is named; pass --task, or task._name in a configuration of hydra"
     told = type(error) is Exception or isinstance(error, ImportError) and "install" in str(error)
+    told = told or isinstance(error, ValueError) and str(error).startswith("--")
     if told and raised.startswith(os.path.dirname(utils.__file__)):
         return " ".join(str(error).split())  # fairseq raises them for people
     return None

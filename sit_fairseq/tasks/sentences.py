@@ -78,8 +78,13 @@ class Sentences:
     def require_symbols(self) -> None:
         """Raises a UserError if no token of training data is a symbol."""
         if self.vocabulary is not None and not self.dictionary.known_symbols():
+            pattern = self.dictionary.pattern
+            given = (
+                "no --symbols are named" if pattern is None else f"--symbols {pattern!r} matches"
+            )
+            given += "" if pattern is None else " no token of the data"
             raise UserError(
-                f"--symbols {self.dictionary.pattern!r} matches no token of the data; give a "
+                f"{given}; give a "
                 "regular expression that matches the interchangeable tokens in full, for example "
                 "--symbols '[a-z]'"
             )

@@ -62,7 +62,7 @@ class AdaCosCriterion(CrossEntropyCriterion):
         if scale is None:
             raise UserError(
                 "adacos and minimum_risk need a cosine head, which this model lacks",
-                "criterion output_head",
+                "criterion output_head" if hasattr(model, "vocabulary") else "arch criterion",
             )
         if model.training:
             scale.raise_to(self.min_scale)

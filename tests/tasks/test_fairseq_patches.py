@@ -1,11 +1,14 @@
 """Mistakes that fairseq ends with a traceback end with one sentence."""
 
 import sys
+from types import SimpleNamespace
 
 import fairseq_cli.train
 import numpy
 import pytest
 from command_line import IN_PROCESS, ROOT, run, train
+from fairseq import checkpoint_utils
+from fairseq.dataclass.configs import CheckpointConfig, FairseqConfig
 from fairseq.scoring.wer import WerScorer, WerScorerConfig
 from fairseq.tasks import setup_task
 from fairseq.tasks.fairseq_task import FairseqTask
@@ -33,6 +36,13 @@ class _Long:
     [
         (lambda: setup_task(None), "no task is named; pass --task"),
         (lambda: WerScorer(WerScorerConfig()), "install editdistance"),
+        (
+            lambda: checkpoint_utils.load_checkpoint(
+                CheckpointConfig(finetune_from_model="no.pt", save_dir="no"),
+                SimpleNamespace(checkpoint_suffix="", cfg=FairseqConfig()),
+            ),
+            "--finetune-from-model no.pt",
+        ),
         (lambda: FairseqTask(None).filter_indices_by_size(numpy.arange(1), _Long(), 3), "--skip-"),
     ],
 )
