@@ -81,7 +81,7 @@ def test_log_probabilities_and_answers_are_those_of_the_model(kind, exported):
     assert all(re.match(f"{folder}/.*: 0.* sha256 ", line) for line in named) and len(named) == 3
     model, program = Model.load(checkpoint), ExportedModel(folder)
     for beam in (1, 3):
-        lines = [*SOURCES, "! " * 14 + "& a b"]  # deeper than trees have channels for
+        lines = [*SOURCES, "! " * 14 + "& a | b a"]  # deeper than trees have channels for
         for line, best in zip(lines, model.answer(lines, beams=(beam,), max_length=12)):
             answer = program.answer(line, beam, max_length=12)
             assert answer.text == best.text
