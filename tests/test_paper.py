@@ -215,7 +215,7 @@ def test_a_training_that_was_begun_keeps_its_number(tmp_path, monkeypatch, capsy
 
 
 def test_the_pace_is_measured_by_a_trial_that_leaves_nothing(carry_out, monkeypatch):
-    monkeypatch.setattr(PACE, "_UPDATES", 5)
+    monkeypatch.setattr(PACE, "_UPDATES", 6)
     out, printed = carry_out("prop", "model", "--minutes", "0.001")
     assert re.search(r"5 updates took [\d.]+ seconds: training has 2 of 2 updates", printed)
     assert not (out / "runs" / "Trial").exists() and not (out / "trial.md").exists()
