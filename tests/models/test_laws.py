@@ -12,10 +12,11 @@ import torch.nn.functional as F
 from command_line import ROOT
 from conftest import SOURCES, SYMBOLS, encode, make_dictionary, make_model, make_sample, shift
 from omegaconf import OmegaConf
-from searches import SLOTS, Stepwise, build, generate, shuffled_beams
+from searches import SLOTS, Stepwise, build, generate
 from variants import UNSEEN, VARIANTS
 
 from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.models import cache as caches
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,
@@ -26,22 +27,21 @@ from sit_fairseq.testing import (
 )
 from sit_fairseq.training.position_gaps import PositionGaps
 
-# Fewer attention patterns than the oracle is asked for, of all kinds.
+# Fewer attention patterns than the oracle is asked for: every fourth, and more of one layout and one
+# embedding that these lack.
 FEWER = {
     name: variant
     for number, (name, variant) in enumerate(VARIANTS.items())
-    if number < 8 or number % 4 in (1, 2)
+    if number % 4 == 1
+    or name.endswith(("both-own places", "fresh-own places", "sorts-canonical-16"))
 }
 every_variant = pytest.mark.parametrize("variant", FEWER.values(), ids=FEWER)
 
 # What has no symbols, or none of one sort, or no tokens at all; sources and targets.
 DEGENERATE = [
     (["0"], ["1"]),
-    (["! 1 &", "0"], ["", "1 0 1"]),
     (["0", "& a e", "1 1"], ["1", "e a", ""]),
-    (["a c a"], ["c"]),
     (["b d", "0"], ["d b", ""]),
-    (["", ""], ["", ""]),
     (["", "a 0"], ["0", "a"]),
 ]
 
@@ -102,7 +102,7 @@ STREAMS = {name: variant for name, variant in VARIANTS.items() if not variant.on
 
 # A side counts tokens.
 COUNTING = {n: v for n, v in STREAMS.items() if v.options.get("decoder_positions") != "none"}
-COUNTING = {n: v for number, (n, v) in enumerate(COUNTING.items()) if number % 2}
+COUNTING = {n: v for number, (n, v) in enumerate(COUNTING.items()) if number % 4 == 1}
 
 
 @pytest.mark.parametrize("variant", STREAMS.values(), ids=STREAMS)
@@ -145,16 +145,28 @@ def compare_with_literal(model, sample, variant):
         assert truth.abs().max() > 1e-8, f"{name} does not take part"
 
 
+# Orders of hypotheses, and how many each sentence has at first: runs of unequal length, sentences out
+# of order and repeated; hypotheses that became sentences of their own and have hypotheses again.
+ORDERS = [
+    (2, [[7, 0, 0, 1, 4, 5, 3], [0, 0, 6, 2, 3], [3, 4, 4, 4], [1, 0, 0, 2]]),
+    (1, [[3, 3, 3, 2, 2, 2], [2, 0, 1, 5, 5, 4], [0, 3, 4], [0, 0, 1, 1, 2, 2]]),
+]
+
+
 @every_variant
-def test_steps_are_teacher_forcing_whatever_beams_do(variant):
-    model, hypotheses = variant.model().double(), 1 if variant.pre_norm else 3
-    search = Stepwise(model, hypotheses)
-    for keep in [{0, 1, 2, 3}] * 2 + [{0, 1, 3}, {0, 1}, {1}]:
+def test_steps_are_teacher_forcing_whatever_beams_do(variant, monkeypatch):
+    """In blocks of one row, as long searches have them, and also before the first step."""
+    monkeypatch.setattr(caches, "_BLOCK", 1)
+    hypotheses, orders = ORDERS[variant.pre_norm]
+    search = Stepwise(variant.model().double(), hypotheses)
+    if hypotheses == 2:
+        search.reorder(torch.tensor([7, 6, 2, 3, 0, 1, 4, 5]))
+    for order in orders:
         logits = search.step()
         search.check(logits)
         search.append(logits)
-        search.reorder(shuffled_beams(search, hypotheses, keep))
-    assert search.sentence.unique().tolist() == [1]
+        search.reorder(torch.tensor(order))
+    search.check(search.step())
 
 
 @every_variant

@@ -7,14 +7,11 @@ import random
 import literal
 import pytest
 import torch
-from conftest import OPERATORS, encode, make_dictionary, make_model, random_formula, redraw
+from conftest import encode, make_dictionary, make_model, random_formula
 
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.models.attention import Rotation
-from sit_fairseq.models.positions import TreePositions, tree_paths
+from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.symbols.vocabulary import Vocabulary
-
-LINES = ["& a b", "! c"]
 
 
 def arities(formula):
@@ -45,17 +42,6 @@ def test_random_formulas_agree_with_the_recursion():
         assert torch.equal(row.double(), expected), formula
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [[2, 0], [0, 0], [1, 1], [0, 2, 0], [0, 1], [1, 0, 0], []],
-    ids=lambda wrong: str(wrong),
-)
-def test_malformed(wrong):
-    arity = torch.tensor([[0, 0, 0, 0], wrong + [0] * (4 - len(wrong))])
-    with pytest.raises(ValueError, match="sentence 2 is not one formula"):
-        tree_paths(arity, torch.tensor([1, len(wrong)]))
-
-
 def test_deepest_formula_that_fits(caplog):
     positions = tree_positions(8)
     assert positions.depth == 4 and positions.projection is None
@@ -81,25 +67,6 @@ def test_a_deeper_formula_is_read_by_its_nearest_steps(caplog, embed_dim, depth)
     assert len(caplog.records) == 1
 
 
-def test_a_model_reads_a_formula_deeper_than_its_positions(caplog):
-    """Where an operand stands is lost on it only as far as the steps are beyond them."""
-    dictionary = make_dictionary()
-    lines = ["& ! ! ! a ! ! ! 0", "& ! ! ! 0 ! ! ! a"]
-    differences = []
-    for depth in (3, 4):
-        model = redraw(make_model(dictionary, tree_depth=depth).double().eval())
-        one, other = (model.encode(encode(dictionary, [line])).states[0] for line in lines)
-        differences.append(float((one[[4, 8]] - other[[8, 4]]).abs().max()))
-    assert differences[0] < 1e-12 and differences[1] > 1e-3
-    (warning,) = caplog.records
-    assert "4 operators deep, but tree positions end at 3" in warning.getMessage()
-
-
-def test_odd_width_leaves_the_last_channel_empty():
-    encoding = added(tree_positions(7), ["! ! ! a"])
-    assert encoding.shape[2] == 7 and encoding[0, 3].tolist() == [1, 0, 1, 0, 1, 0, 0]
-
-
 @pytest.mark.parametrize("tokens", [["&"] * 9 + ["a"] * 10, ["!"] * 12 + ["a"]])
 def test_larger_depth_is_projected(caplog, tokens):
     """A deeper formula is read as its nearest steps alone would be."""
@@ -112,14 +79,6 @@ def test_larger_depth_is_projected(caplog, tokens):
     assert not found[:, 0].any() and not found[1, 3:].any() and found[1, 1].any()
 
 
-def test_arities_are_those_of_the_operators():
-    vocabulary = Vocabulary(make_dictionary(), arity=ARITY)
-    rows = vocabulary.rows(encode(vocabulary.dictionary, [" ".join([*OPERATORS, "0", "a"])]))[0]
-    assert vocabulary.arities(rows).tolist() == [1, 2, 2, 2, 2, 0, 0, 0]
-    beyond = torch.tensor([[vocabulary.num_base, vocabulary.num_base + 70], [10**6, 0]])
-    assert vocabulary.arities(beyond).tolist() == [[0, 0], [0, 0]]
-
-
 def test_arities_follow_the_rows_of_a_checkpoint():
     other = make_dictionary(list("zyx"), ["xor", "1", "|", "&", "!"], pattern=None)
     vocabulary = Vocabulary(other, arity=ARITY)
@@ -129,16 +88,11 @@ def test_arities_follow_the_rows_of_a_checkpoint():
     assert vocabulary.arities(vocabulary.rows(tokens)).tolist() == [1, 2, 0, 2, 0]
 
 
-def added_by(model, tokens):
-    """What the positions of a model's encoder add to each sentence."""
-    place = torch.arange(tokens.size(1)).expand(tokens.shape)
-    return model.encoder.embed_positions(place).detach()
-
-
 def test_sinusoidal_positions_start_after_the_index_of_padding():
     dictionary = make_dictionary()
     model = make_model(dictionary, encoder_positions="sinusoidal")
-    found = added_by(model, encode(dictionary, LINES))
+    place = torch.arange(4).expand(2, 4)
+    found = model.encoder.embed_positions(place)
     # Half of the 24 channels are sines, half cosines; the slowest turns 1e-4 as fast.
     for token in range(4):
         for pair in range(12):
@@ -146,23 +100,3 @@ def test_sinusoidal_positions_start_after_the_index_of_padding():
             expected = [math.sin(angle), math.cos(angle)]
             assert found[0, token, [pair, pair + 12]].tolist() == pytest.approx(expected, abs=1e-6)
     assert torch.equal(found[1], found[0])
-
-
-def test_learned_positions_are_rows_of_a_table():
-    dictionary = make_dictionary()
-    model = make_model(dictionary, encoder_positions="learned", max_source_positions=7)
-    table = model.encoder.embed_positions.weight
-    assert table.shape == (7 + 2, 24)
-    found = added_by(model, encode(dictionary, LINES))
-    assert torch.equal(found[0], table[2:6]) and torch.equal(found[1], table[2:6])
-    assert model.max_positions() == (7, 200) and model.max_decoder_positions() == 200
-
-
-def test_rotations_follow_positions_and_dtype():
-    x = torch.randn(2, 1, 50, 4, dtype=torch.float64)
-    position = torch.stack((torch.arange(50), torch.arange(50).flip(0)))
-    found = Rotation.by(position, 4, torch.float64)(x)
-    for row, places in enumerate(position.tolist()):
-        expected = literal.rotate(x[row, 0], literal.rotary_angles(places, 4))
-        torch.testing.assert_close(found[row, 0], expected, rtol=1e-12, atol=1e-12)
-    assert Rotation.by(position, 4, torch.float32)(x.bfloat16()).dtype == torch.bfloat16

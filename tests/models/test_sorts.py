@@ -89,9 +89,3 @@ def test_names_of_fresh_symbols_go_to_their_sorts(names, expected):
     named = Slots(vocabulary, encode(words, ["T0 c0"])[:, :2]).named()
     slots = [words[index] for index in named.every[0].tolist()]
     assert slots == ["T0", "c0", *(expected or ["column0", "column1", "alias0"])]
-
-
-def test_models_with_fresh_symbols_of_other_sorts_do_not_vote_together():
-    numbers = ("table=1,column=2", "table=2,column=1")
-    one, other = (make_model(dictionary(), fresh_symbols=n, **ROPE).vocabulary for n in numbers)
-    assert one.same_columns(one) and not one.same_columns(other)
