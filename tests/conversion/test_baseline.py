@@ -104,8 +104,7 @@ def test_rows_are_those_of_the_names(baseline, convert):
             assert torch.equal(row, before[f"{name}.weight"][old.index(token)])
 
 
-@pytest.mark.parametrize("option", ["--finetune-from-model", "--restore-file"])
-def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys, option):
+def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path):
     out, printed = convert(baseline("paper"), "--add", "EA,DA", "--verify")
     assert "compared on 21 sentences" in printed
     assert "--stream-attention EP-DP-EA-DA-CP" in printed
@@ -117,7 +116,7 @@ def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys,
     run(
         fairseq_cli.train,
         *(formulas.data, "--save-dir", tmp_path / "tuned", *PLUG_IN[:2], *arguments, *options),
-        *(*IN_PROCESS, *UNVALIDATED, "--no-epoch-checkpoints", option, out),
+        *(*IN_PROCESS, *UNVALIDATED, "--no-epoch-checkpoints", "--finetune-from-model", out),
         *("--max-update", 2),
     )
     tuned = load(tmp_path / "tuned" / "checkpoint_last.pt")
@@ -126,20 +125,16 @@ def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys,
         assert not torch.equal(tuned["model"][name], before[name]), name
 
 
-@pytest.mark.parametrize("recorded", ["gone", ""])
-def test_data_need_not_be_there_any_more(
-    baseline, convert, formulas, tmp_path, monkeypatch, recorded
-):
+def test_data_need_not_be_there_any_more(baseline, convert, formulas, tmp_path, monkeypatch):
     monkeypatch.chdir(formulas.data)  # which no name is not
 
     def moved(state):
-        state["cfg"]["task"].update(data=recorded, source_lang="src", target_lang="tgt")
+        state["cfg"]["task"].update(data="", source_lang="src", target_lang="tgt")
 
     path = edited(baseline("projected"), tmp_path / "moved.pt", moved)
     out, printed = convert(path, "--verify")
-    assert load(out)["cfg"]["task"]["data"] == (recorded and str(formulas.data / recorded))
-    assert "compared on 256 sentences" in printed and "from random sentences" in printed
-    assert "from the" not in printed
+    assert load(out)["cfg"]["task"]["data"] == ""
+    assert "compared on 256 sentences" in printed and "from the" not in printed
     _, printed = convert(path, "--verify", "--data", formulas.data, out="data.pt")
     assert "compared on 21 sentences" in printed and "compared on 256 sentences" in printed
     failing(lambda: convert(path, "--data", tmp_path / "none", out="x.pt"), "no such directory")
@@ -162,22 +157,9 @@ def test_sentences_of_data_with_another_dictionary(baseline, formulas, tmp_path)
     assert origin.startswith("the test split") and len(random_ones) == 256
 
 
-@pytest.mark.parametrize("embedding", ["canonical", "random"])
-def test_other_baselines_are_refused(baseline, convert, tmp_path, embedding):
-    def other(state):
-        state["cfg"]["model"]["symbol_embedding"] = embedding
-
-    path = edited(baseline("projected"), tmp_path / "in.pt", other)
-    failing(lambda: convert(path), "in.pt", f"symbol_embedding = {embedding}; only fixed")
-    assert not (tmp_path / "stream.pt").exists()
-
-
 def test_models_over_streams_are_refused(baseline, convert):
     out, _ = convert(baseline("projected"))
-    failing(
-        lambda: convert(out, out="twice.pt"),
-        "stream.pt was trained with symbol_embedding = streams",
-    )
+    failing(lambda: convert(out, out="twice.pt"), "stream.pt", "symbol_embedding = streams")
 
 
 def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
@@ -192,10 +174,8 @@ def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
         del state["model"]["encoder.embed_tokens.vocabulary.base_tokens"]
 
     for change, fragment in (
-        (option("encoder_layers", 3), "its options say encoder_layers 3, its weights"),
-        (option("encoder_layers", "many"), "the option encoder_layers of its model is of another"),
-        (option("encoder_attention_heads", 0), "do not divide into 0 heads"),
-        (option("activation_fn", "swish"), "the activation fn 'swish' is none of relu"),
+        (option("encoder_layers", 3), "encoder_layers 3"),
+        (option("activation_fn", "swish"), "'swish' is none of relu"),
         (cut, "has 15 embeddings for 16 tokens"),
         (nameless, "lacks its base tokens"),
     ):

@@ -8,8 +8,6 @@ import pytest
 import torch
 from vanilla_models import edited, failing, load
 
-from sit_fairseq.storage.files import partial_files
-
 # Files of other versions.
 
 
@@ -92,13 +90,6 @@ def test_damaged_files(vanilla, convert, tmp_path):
     assert not (tmp_path / "stream.pt").exists()
 
 
-def test_a_training_that_diverged_is_told_from_another_kind_of_file(vanilla, convert, tmp_path):
-    state = load(vanilla("shared"))
-    state["model"]["encoder.layers.0.fc1.weight"].fill_(float("nan"))
-    torch.save(state, tmp_path / "nan.pt")
-    failing(lambda: convert(tmp_path / "nan.pt"), "nan.pt is damaged: ", "fc1.weight holds NaN")
-
-
 # The file that is written.
 
 
@@ -123,27 +114,6 @@ def test_nothing_is_lost(vanilla, convert, tmp_path):
     failing(lambda: convert(source, out="no/such/folder.pt"), "does not exist")
     failing(lambda: convert(source, out=""), "is a directory")
     assert digest(source) == before and digest(own) == content
-
-
-def test_a_second_conversion_to_the_same_file_ends(vanilla, convert, tmp_path):
-    with partial_files(str(tmp_path / "stream.pt")):
-        failing(lambda: convert(vanilla("shared")), "stream.pt is being written by another process")
-        assert not (tmp_path / "stream.pt").exists()
-
-
-def test_interrupted_run_leaves_no_result(vanilla, convert, tmp_path, monkeypatch):
-    def interrupted(state, file):
-        file.write(b"half a checkpoint")
-        raise KeyboardInterrupt
-
-    out, _ = convert(vanilla("shared"))
-    before = out.read_bytes()
-    monkeypatch.setattr(torch, "save", interrupted)
-    for name, options in (("stream.pt", ["--overwrite"]), ("other.pt", [])):
-        with pytest.raises(KeyboardInterrupt):
-            convert(vanilla("shared"), *options, out=name)
-    assert [path.name for path in tmp_path.iterdir()] == ["stream.pt"]
-    assert out.read_bytes() == before
 
 
 def test_same_file_every_time(vanilla, convert):
@@ -180,25 +150,3 @@ def test_directory_of_the_dictionaries(vanilla, convert, data, tmp_path):
         with (other / f"dict.{lang}.txt").open("a") as file:
             file.write("new 1\n")
     failing(lambda: convert(path, "--data", other, "--overwrite"), "16 rows", "17 tokens", "--data")
-
-
-def test_dictionaries_alone_are_enough(vanilla, convert, data, tmp_path):
-    """Without sentences in the directory, random ones are compared."""
-
-    def languages(state):
-        state["cfg"]["task"].update(source_lang="src", target_lang="tgt")
-
-    directory = tmp_path / "dictionaries"
-    directory.mkdir()
-    for lang in ("src", "tgt"):
-        text = (data.joined / f"dict.{lang}.txt").read_text()
-        (directory / f"dict.{lang}.txt").write_text(text)
-    path = edited(vanilla("tied-learned"), tmp_path / "languages.pt", languages)
-    _, printed = convert(path, "--data", directory, "--verify")
-    assert "compared on 256 sentences" in printed and "random sentences" in printed
-    for content in (b"no dictionary\n", b"\xff\xfe 1\n"):
-        (directory / "dict.tgt.txt").write_bytes(content)
-        action = lambda: convert(path, "--data", directory, "--overwrite")  # noqa: E731
-        failing(action, "dict.tgt.txt is no dictionary")
-    (directory / "dict.tgt.txt").unlink()
-    failing(lambda: convert(path, "--data", directory, "--overwrite"), "dict.tgt.txt is missing")

@@ -9,12 +9,9 @@ from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 OPTIONS = [
     ("adaptive_softmax_cutoff", "100,200"),
     ("quant_noise_pq", 0.1),
-    ("decoder_output_dim", 8),
     ("cross_self_attention", True),
-    ("base_layers", 1),
     ("encoder_layers_to_keep", "0"),
     ("scale_attn", True),
-    ("mha_heads_to_keep", 1),
     ("activation_fn", "swish"),
 ]
 
@@ -25,9 +22,7 @@ def with_option(name, value):
 
 def test_a_vanilla_model_is_not_loaded_as_one_with_symbols(vanilla, data):
     path, load = vanilla("shared"), SymbolInvariantTransformerModel.from_pretrained
-    failing(
-        lambda: load(str(path.parent), path.name, str(data.joined)), path.name, "knows no symbols"
-    )
+    failing(lambda: load(str(path.parent), path.name, str(data.joined)), "knows no symbols")
 
 
 # In the words in which each kind of mistake is told.
@@ -36,21 +31,15 @@ REFUSED = [
         (name, value, f"{name} = {value}", "cannot be converted", "train")
         for name, value in OPTIONS
     ),
-    ("encoder_embed_dim", "16", "encoder_embed_dim", "16"),
     ("dropout", "much", "dropout", "much"),
     ("encoder_ffn_embed_dim", float("nan"), "encoder_ffn_embed_dim", "nan"),
     # They contradict the weights.
-    ("encoder_layers", True, "do not fit its options", "encoder.layers.1"),
     ("decoder_attention_heads", 0, "do not fit its options", "by zero"),
-    ("max_source_positions", -1, "do not fit its options", "out of bounds"),
     ("encoder_layers", 1, "do not fit its options", "encoder.layers.1"),
     ("encoder_attention_heads", 3, "do not fit its options", "divisible by num_heads"),
     ("layernorm_embedding", True, "do not fit its options", "layernorm_embedding"),
-    ("encoder_learned_pos", True, "do not fit its options", "embed_positions"),
     # They ask for more than there is.
     ("encoder_layers", 32, "is damaged", "say encoder_layers 32, its weights"),
-    ("encoder_ffn_embed_dim", 10**6, "is damaged", "say encoder_ffn_embed_dim 1000000, its"),
-    ("decoder_embed_dim", 32, "is damaged", "say decoder_embed_dim 32, its weights"),
 ]
 
 
@@ -86,22 +75,16 @@ def test_merged_dictionaries(vanilla, convert, data, tmp_path):
 
 
 def test_no_moving_average(vanilla, convert):
-    failing(
-        lambda: convert(vanilla("plain"), "--ema"), "without a moving average", "leave out --ema"
-    )
+    failing(lambda: convert(vanilla("plain"), "--ema"), "leave out --ema")
 
 
 @pytest.mark.parametrize(
     "options, fragments",
     [
         (("--actual", "z"), ("'z' is no symbol", "matches a b c d e; change --actual")),
-        (("--actual", "&"), ("'&' is no symbol",)),
         (("--placeholder", "a"), ("both are 'a'", "change --actual or --placeholder")),
         (("--symbols", "one=[a-c]", "two=[de]"), ("a is not one=TOKEN two=TOKEN", "--actual")),
-        (
-            ("--actual", "a", "--actual", "c"),
-            ("a c is not TOKEN, one of each sort; change --actual",),
-        ),
+        (("--actual", "a", "--actual", "c"), ("--actual",)),
         (("--symbols", "[a-"), ("not a regular expression",)),
         (("--symbols", "[A-Z]"), ("matches nothing",)),
         (("--symbols", ".*"), ("special token '<s>'",)),

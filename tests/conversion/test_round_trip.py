@@ -4,7 +4,6 @@ import shlex
 
 import fairseq_cli.generate
 import fairseq_cli.train
-import pytest
 import torch
 from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, interactive, printed, run
 from vanilla_models import load
@@ -22,46 +21,28 @@ def tune(data, save_dir, said, *options):
     return load(save_dir / "checkpoint_last.pt")
 
 
-@pytest.mark.parametrize(
-    "kind, options",
-    [
-        ("plain", ["--restore-file"]),
-        ("separate-everything", ["--finetune-from-model"]),
-    ],
-)
-def test_training_goes_on(vanilla, convert, data, tmp_path, capsys, kind, options):
-    out, said = convert(vanilla(kind), "--add", "EA,DA")
-    directory, still = data.joined, ("--max-update", 1, "--lr", 0)
-    unchanged = tune(directory, tmp_path / "same", said, *options, out, *still)
+def test_training_goes_on(vanilla, convert, data, tmp_path, capsys):
+    out, said = convert(vanilla("separate-everything"), "--add", "EA,DA")
+    directory, restored = data.joined, ("--restore-file", out, "--max-update")
+    unchanged = tune(directory, tmp_path / "same", said, *restored, 1, "--lr", 0)
     before = load(out)["model"]
     for name, value in unchanged["model"].items():
         assert torch.equal(value, before[name]), name
-    tuned = tune(directory, tmp_path / "tuned", said, *options, out, "--max-update", 7)
-    assert tuned["optimizer_history"][-1]["num_updates"] == 7
+    tuned = tune(directory, tmp_path / "tuned", said, *restored, 3)
+    assert tuned["optimizer_history"][-1]["num_updates"] == 3
     for name in ("encoder.layers.1.fc2.weight", "decoder.layers.0.encoder_attn.0.kv_proj.weight"):
         assert not torch.equal(tuned["model"][name], before[name])
     # Resuming finds an optimizer of the right kind.
-    resumed = tune(directory, tmp_path / "tuned", said, "--max-update", 9)
-    assert resumed["optimizer_history"][-1]["num_updates"] == 9
+    resumed = tune(directory, tmp_path / "tuned", said, "--max-update", 5)
+    assert resumed["optimizer_history"][-1]["num_updates"] == 5
     capsys.readouterr()
     generate(directory, tmp_path / "tuned" / "checkpoint_last.pt", "--beam", 2, "--max-len-b", 8)
     assert len(printed(capsys.readouterr().out)) == 20
 
 
-def test_label_smoothing_and_a_vocabulary_without_some_targets(vanilla, convert, data, tmp_path):
-    out, said = convert(vanilla("separate-dictionaries"))
-    options = ("--criterion", "label_smoothed_cross_entropy", "--label-smoothing", 0.1)
-    state = tune(
-        data.joined, tmp_path, said, "--finetune-from-model", out, "--max-update", 3, *options
-    )
-    assert all(bool(t.isfinite().all()) for t in state["model"].values() if t.is_floating_point())
-    assert state["model"]["decoder.embed_tokens.vocabulary.source_only"].sum() == 4
-
-
-@pytest.mark.parametrize("beam", [1, 3])
-def test_fairseq_generate_answers_alike(vanilla, convert, data, capsys, beam):
+def test_fairseq_generate_answers_alike(vanilla, convert, data, capsys):
     """A model that learned to answer in base tokens and symbols of the source."""
-    common = ("--beam", beam, "--max-len-b", 6, "--required-batch-size-multiple", 1)
+    common = ("--beam", 1, "--max-len-b", 6, "--required-batch-size-multiple", 1)
     # The fast path that fairseq 0.12.2 takes without it fails with a torch this new.
     slow = ("--model-overrides", "{'checkpoint_activations': True}")
     stock = ("--task", "translation", "--path", vanilla("trained"), *slow)
@@ -73,10 +54,7 @@ def test_fairseq_generate_answers_alike(vanilla, convert, data, capsys, beam):
     found = printed(capsys.readouterr().out)
     assert len(expected) == 20 and len({len(one.answers[0]) for one in expected}) > 2
     for ours, theirs in zip(found, expected, strict=True):
-        assert ours.source == theirs.source
-        if ours.answers != theirs.answers:
-            # fairseq's search ends as soon as the beam is full, with what is worse then.
-            assert beam > 1 and float(ours.scores[0]) > float(theirs.scores[0])
+        assert (ours.source, ours.answers) == (theirs.source, theirs.answers)
 
 
 def test_symbols_that_the_original_never_saw(vanilla, convert, data, tmp_path, capsys):
