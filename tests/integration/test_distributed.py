@@ -80,19 +80,16 @@ def data(tmp_path_factory):
 
 
 def test_two_ranks_train_like_one_with_two_batches_per_update(data, tmp_path, caplog):
-    """Finetuning with Muon on data with fewer base tokens, ended and resumed in an epoch, at whose
-    end the second rank gets a dummy batch."""
+    """Finetuning with Muon on data with fewer base tokens, through the end of an epoch, where the
+    second rank gets a dummy batch."""
     one_rank(data, tmp_path / "base", caplog, "--symbols", "[a-z]", "--max-update", 2)
     sources, targets = ["& a ! b", "! c", "& p & q r", "q"], ["a 1 b 0", "c 0", "p 1 q 1", "q 1"]
     other = preprocess_lines(tmp_path, sources * 10, targets * 10, "valid")
     options = ("--finetune-from-model", tmp_path / "base" / "checkpoint_last.pt", "--batch-size", 6)
     options += ("--symbols", "[a-z]", "--optimizer", "muon", "--max-update")
     expected = one_rank(other, tmp_path / "one", caplog, *options, 9)
-    started = two_ranks(other, tmp_path / "two", *options, 6)
-    resumed = two_ranks(other, tmp_path / "two", *options, 9)
-    assert len(expected) == 9
-    assert len({size for _, _, size in expected}) > 1, "the last update of an epoch is smaller"
-    assert started + resumed == expected
+    assert len(expected) == 9 and len({size for _, _, size in expected}) > 1
+    assert two_ranks(other, tmp_path / "two", *options, 9) == expected
 
 
 def test_two_ranks_train_a_language_model_like_one(tmp_path, caplog):

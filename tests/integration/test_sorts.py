@@ -7,11 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-import yaml
 from command_line import (
     UNVALIDATED,
     generate,
-    hydra_train,
     interactive,
     preprocess,
     printed,
@@ -20,7 +18,6 @@ from command_line import (
 )
 
 from sit_fairseq.datasets.pair_files import write_pairs
-from sit_fairseq.symbols.renaming import Renaming
 
 SYMBOLS = [r"table=T\d+", r"column=c\d+"]
 SHORT = ("--beam", 2, "--max-len-b", 6)
@@ -69,50 +66,6 @@ def test_a_renaming_across_sorts_changes_an_answer(tables, tmp_path, capsys):
     assert first[0] == "T0 . c1"
     assert within == ("T99 . c77", first[1])
     assert across[0] == "T0 . c1" != "c1 . T0"  # what the exchange of T0 and c1 would give
-
-
-def test_hydra_takes_a_line_for_each_sort(tables, tmp_path):
-    options = {
-        "task": {
-            "_name": "stream_translation",
-            "data": str(tables.data),
-            "source_lang": "src",
-            "target_lang": "tgt",
-            "symbols": "\n".join(SYMBOLS) + "\n",
-        },
-        "model": {"_name": "symbol_invariant_transformer", "encoder_layers": 1},
-        "criterion": {"_name": "adacos"},
-        "optimizer": {"_name": "adam"},
-        "lr_scheduler": {"_name": "fixed"},
-        "optimization": {"max_update": 1, "lr": [0.001]},
-        "dataset": {"batch_size": 8, "num_workers": 0, "disable_validation": True},
-        "common": {"cpu": True},
-        "checkpoint": {"save_dir": str(tmp_path / "model")},
-    }
-    options["model"]["encoder_positions"] = "rope"
-    (tmp_path / "sorts.yaml").write_text(yaml.safe_dump(options))
-    hydra_train("--config-dir", tmp_path, "--config-name", "sorts")
-    saved = torch.load(tmp_path / "model" / "checkpoint_last.pt", weights_only=True)
-    assert saved["cfg"]["task"]["symbols"].strip() == "\n".join(SYMBOLS)
-    width = saved["cfg"]["model"]["encoder_embed_dim"]
-    assert saved["model"]["encoder.embed_tokens.weight"].shape == (4 + 1 + 2 * 2, width)
-
-
-def test_renamed_sentences_have_renamed_answers_with_equal_scores(tables, tmp_path, capsys):
-    """Fuzzed, by the verb and the commands; also names that were never seen."""
-    sources = [source for source, _ in map(pair, map(random.Random, range(40)))]
-    write_pairs(str(tmp_path / "in"), zip(sources, sources))
-    names = ",".join([f"T{n}" for n in range(4, 90)] + [f"c{n}" for n in range(3, 90)])
-    sit("rename", tmp_path / "in", tmp_path / "out", "--symbols", *SYMBOLS, "--names", names)
-    found = []
-    for name in ("in", "out"):
-        lines = (tmp_path / f"{name}.src").read_text().splitlines()
-        interactive(tables.data, tables.model, lines, tmp_path, "--beam", 3, "--max-len-b", 6)
-        found.append(printed(capsys.readouterr().out))
-    assert len(found[0]) == len(found[1]) == 40
-    for one, other in zip(*found):
-        renaming = Renaming(dict(zip(one.source.split(), other.source.split())))
-        assert other.answers[0] == renaming(one.answers[0]) and one.scores == other.scores
 
 
 def test_covariance_and_grids_count_symbols_of_all_sorts(tables, tmp_path, capsys):

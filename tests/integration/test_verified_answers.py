@@ -1,4 +1,4 @@
-"""``--verify``, in fairseq's commands, in Python and in training."""
+"""``--verify``, in fairseq's commands and in training."""
 
 import re
 import sys
@@ -8,7 +8,6 @@ from command_line import generate, interactive, printed, train
 
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.model import Model
 
 SEARCH = ("--max-len-b", 12, "--batch-size", 50)
 VERIFY = ("--verify", "prop", "--verify-beams", "2,6")
@@ -53,35 +52,13 @@ def test_interactive(prop, tmp_path, capsys):
     assert re.search(r"^Verified \d of 3 answers by bits: ", out, re.M)
 
 
-def test_python(prop):
-    lines = ["& a ! a", *prop.lines[:30], "& a"]
-    model = Model.load(prop.trained)
-    found = model.answer(lines, beams=(2, 6), verify="prop", max_length=12)
-    judge, plain = make_judge("prop"), model.answer(lines[:-1], max_length=12)
-    for line, answer in zip(lines[:-1], found):
-        assert answer.verdict is judge.verify(line, answer.text)
-        assert (answer.reason is None) == (answer.verdict.value == "satisfied")
-    assert found[0].reason and found[-1].text is None
-    assert any(answer.verdict.value == "satisfied" for answer in found[:-1])
-    assert all(answer.text and answer.verdict is None for answer in plain)
-
-
 def test_training_on_accepted_and_refused_answers(prop, tmp_path, caplog, capsys):
     with caplog.at_level("INFO"):
         trained = train(
             prop.data,
             tmp_path / "risk",
-            *(
-                "--criterion",
-                "minimum_risk",
-                "--risk-semantics",
-                "prop",
-                "--risk-beam",
-                3,
-                "--max-update",
-                2,
-            ),
-            *("--finetune-from-model", prop.trained, "--log-interval", 1),
+            *("--criterion", "minimum_risk", "--risk-semantics", "prop", "--risk-beam", 3),
+            *("--max-update", 2, "--finetune-from-model", prop.trained, "--log-interval", 1),
         )
     risks = [float(risk) for risk in re.findall(r"risk ([\d.]+)", caplog.text)]
     mixed = [float(share) for share in re.findall(r"mixed ([\d.]+)", caplog.text)]

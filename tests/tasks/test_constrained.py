@@ -61,16 +61,6 @@ def test_answers_are_well_formed(model):
     assert not all(is_assignment(text) for nbest in free for text, _ in nbest)
 
 
-@pytest.mark.parametrize("embedding", ["fixed", "canonical", "random"])
-def test_baselines_write_well_formed_answers_with_symbols(embedding):
-    torch.manual_seed(5)
-    options = {"symbol_embedding": embedding, "stream_attention": "EP-DP-CP"}
-    own = redraw(make_model(make_dictionary(), encoder_positions="rope", **options).eval())
-    found = [text for nbest in answers(own, constrained="prop") for text, _ in nbest]
-    assert all(map(is_assignment, found)) and any(text[:1].isalpha() for text in found)
-    assert not any("<unk>" in text for text in found)
-
-
 def test_verified_search_is_constrained_by_default(model):
     found = answers(model, verify="prop")
     assert found and all(is_assignment(text) for nbest in found for text, _ in nbest)

@@ -14,7 +14,6 @@ from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
 from sit_fairseq.symbols.canonical_form import form_key
-from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.generators import StreamSequenceGenerator
 
@@ -108,17 +107,6 @@ def test_typed_lines_are_judged_as_they_were_typed(searching, monkeypatch):
     searching.answers(task, {**searching.sample(["! a"]), "lines": ["! typed"]})
     searching.answers(task, searching.sample(["! a"]))
     assert judged == ["! typed", "! a"]
-
-
-def test_renamed_inputs_get_the_renamed_answers_with_equal_scores(searching):
-    renaming = Renaming({"a": "h", "b": "a", "c": "e", "d": "c", "e": "b", "f": "d", "h": "f"})
-    renamed = [renaming(line) for line in LINES]
-    task = searching.make_task(verify="prop", verify_beams="2,5")
-    halves = (slice(0, 5), slice(5, None))
-    found = searching.answers(task, *(searching.sample(LINES[half]) for half in halves))
-    again = searching.answers(task, *(searching.sample(renamed[half]) for half in halves))
-    for one, other in zip(sum(found, []), sum(again, [])):
-        assert [(renaming(text), *rest) for text, *rest in one] == [tuple(h) for h in other]
 
 
 def test_only_what_is_left_of_a_batch_is_searched_again(searching, monkeypatch):
