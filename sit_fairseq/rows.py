@@ -252,7 +252,7 @@ class Names:
         placeholder: str = "David",
     ) -> None:
         self._tokenizer, self._words = tokenizer, (actual, placeholder)
-        if not getattr(model, "can_generate", bool)():
+        if not getattr(model, "can_generate", lambda: True)():
             kind = "a model of transformers that generates, as AutoModelForSeq2SeqLM loads it"
             raise UserError(f"give {kind}, not {type(model).__name__}", "model")
         (given,) = placeholder_pattern([pattern]).patterns
