@@ -278,7 +278,7 @@ def test_texts_come_in_any_list(model):
 
 def test_a_model_without_a_head_generates_nothing():
     with pytest.raises(UserError, match="model$"):
-        Names(MODELS["bart"]().model, Tokenizer(True), PATTERN)
+        Names(MODELS["marian"]().model, Tokenizer(True), PATTERN)
 
 
 def test_a_text_may_hold_the_words(model):

@@ -201,9 +201,11 @@ class Vocabulary(nn.Module):
             # Sizes differ between checkpoints: make room before the values are copied.
             self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
             # A pattern given by the user holds on; fresh names may have widened the dictionary's since.
+            # Otherwise the bytes of the file stay: those of an average of weights are rounded.
             if buffer_text(self.symbols) == "\n":
                 self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
-            state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
+            if buffer_text(self.symbols) != pattern:
+                state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
             mask = state_dict.get(prefix + "source_only")
             self.source_only = None if mask is None else mask.float().to(self.symbols.device)
             operands = state_dict.get(prefix + "operands")

@@ -31,8 +31,8 @@ SEARCHES = [
     ({}, dict(constraints="ordered"), "--constraints"),
     ({}, dict(print_alignment="hard"), "--print-alignment"),
     ({}, dict(retain_dropout=True), "--retain-dropout"),
-    # It does not suit the model; the model says none, or one that has none; there is none; it is none.
-    *((dict(constrained=name), {}, "change constrained") for name in ("ltl", "auto", "unknown")),
+    # The model says none, or one that has none; there is none; it is none.
+    *((dict(constrained=name), {}, "change constrained") for name in ("auto", "unknown")),
     (dict(constrained="auto", domain="copying"), {}, "copying .*constrained"),
     (dict(constrained="pytest:raises"), {}, "change constrained"),
     (dict(verify="prop"), dict(score_reference=True), "--score-reference"),
