@@ -49,7 +49,7 @@ def lines(messages: List[Message], side: int, draw: random.Random) -> Iterator[L
 
 
 def with_names(draw: random.Random, pair: Lines) -> Lines:
-    """The same lines with names in place of placeholders."""
+    """A source and its reference with five names, drawn anew, for the placeholders of both."""
     names = draw.sample(NAMES, MOST)
     source, reference = (PLACEHOLDER.sub(lambda m: names[int(m.group()[3:-2])], t) for t in pair)
     return source, reference

@@ -1,7 +1,7 @@
 """The engine of sets and grids: problems are drawn round by round until enough have an answer.
 
 Renamings of earlier problems and of excluded ones are left out, and the others are labelled. A
-quota says what a round draws, how many are wanted, and when there are no more to find.
+quota draws the problems of a round, counts the answers, and raises an error if new problems run out.
 """
 
 import sys

@@ -130,7 +130,7 @@ def refuse_other_domain(
 
 def make_grammar(name: str) -> Grammar:
     """Makes a grammar of answers by the name of a domain, or ``MODULE:OBJECT``, a domain or a subclass
-    of :class:`~sit_fairseq.search.grammar.Grammar`; a UserError if there is none."""
+    of :class:`~sit_fairseq.search.grammar.Grammar`; a UserError if the name has no grammar."""
     own = own_object(name, "constrained", Grammar, Domain) if ":" in name else None
     if isinstance(own, Grammar):
         return own
@@ -143,7 +143,8 @@ def make_grammar(name: str) -> Grammar:
 def grammar_of_answers(
     constrained: Any, judge: Optional[Judge], domain: Callable[[str], str]
 ) -> Optional[Grammar]:
-    """The grammar of a search; a UserError if there is none, or the judge is of another domain.
+    """The grammar of a search; a UserError if the name has no grammar, or judge and model differ in
+    domain.
 
     Args:
         constrained: True or ``auto`` for the grammar of the model's domain, a name as

@@ -56,7 +56,7 @@ class AllPlaces:
         return torch.where(tokens < num_base, tokens, special)
 
     def spread(self, x: Tensor) -> Tensor:
-        """What all share stays as it is."""
+        """A tensor that all sequences share, (1, T, ...), stays as it is."""
         return x if len(x) == 1 else self.streams.expand(x)
 
     def aggregate(self, hidden: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ from sit_fairseq.errors import MalformedFormula, excerpt
 
 
 def _pieces(table: Mapping[str, str]) -> Dict[str, str]:
-    """What each piece of text stands for, of the pieces by what they stand for."""
+    """The meaning of each piece of text; the table lists the pieces of each meaning, with spaces."""
     return {piece: token for token, pieces in table.items() for piece in pieces.split()}
 
 
@@ -292,9 +292,8 @@ def _advice(lexeme: _Lexeme, found: Sequence[_Lexeme], text: str, temporal: bool
         return f"{_FUNCTION}{_operators(found, temporal)}"
     if sign in "'’" and _follows_name(lexeme, found):
         return f"; write a negation as !x{', a next value as X x' * temporal}, or another name"
-    if sign == "=" and (
-        not found or set(token[0] for token in tokens) == {"p"} and _is_definition(rest)
-    ):
+    names_alone = {token[0] for token in tokens} == {"p"}
+    if sign == "=" and (not found or names_alone and _is_definition(rest)):
         return _DEFINITION + (_FUNCTION if "," in rest else "")
     name = _NAME if sign not in _ADVICE and re.match(r"\w", rest) else ""
     advice = _ADVICE.get(sign) or name

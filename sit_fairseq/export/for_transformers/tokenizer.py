@@ -62,7 +62,7 @@ class SymbolTokenizer(PreTrainedTokenizer):
 
     def tokenize(self, text: str, **options: Any) -> List[str]:
         """The names of a sentence's ids; a ValueError if a token is no symbol and none that the model
-        knows, or an option is given, of which there is none."""
+        knows, or an option has a value that this tokenizer lacks."""
         for name, value in options.items():
             if value:
                 raise ValueError(f"the tokenizer has no {name}")
