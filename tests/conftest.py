@@ -27,8 +27,8 @@ from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
-# Fixtures that run a command, or train a model.
-COSTLY = {"once", "binarised"}
+# Fixtures that run a command, or train or export a model.
+COSTLY = {"once", "binarised", "folder"}
 
 PACKAGE = Path(sit_fairseq.__file__).parent
 
@@ -42,7 +42,8 @@ TARGETS = ["1", "a 1", "b 0 d 1", "a 0 b 1 c 1 h 0"]
 
 def pytest_collection_modifyitems(items):
     """Marks as ``fast`` the tests of all rooms that cost little: those without a command line, another
-    process, a trained model, or the mark ``slow`` of tests that take more than a second."""
+    process, a trained or exported model, or the mark ``slow`` of tests that take more than a second.
+    """
     for item in items:
         origins = {getattr(value, "__module__", None) for value in vars(item.module).values()}
         costly = "command_line" in origins or hasattr(item.module, "subprocess")

@@ -185,6 +185,7 @@ def test_misuse_counts_how_often_the_right_name_is_the_most_probable(bits, accur
     assert found == {"number": 3, "accuracy": accuracy, "chance": 0.5}
 
 
+@pytest.mark.slow
 def test_only_models_of_symbols_cost_more_with_more_symbols():
     texts = [cost.text_of(number, Random(1)) for number in (2, 4)]
     assert [len(PATTERN.symbols(text)) for text in texts] == [2, 4]

@@ -38,6 +38,7 @@ def test_an_action_of_scan_has_one_name_in_command_and_answer(tmp_path, suffix):
         read_commands(tmp_path, "tasks.txt")
 
 
+@pytest.mark.slow
 def test_symbols_of_cogs_carry_their_sort_and_words_their_place(tmp_path):
     for name in ("train", "dev", "test", "gen"):
         compressed(tmp_path / f"{name}.token_removal.tsv.xz", COGS)
@@ -65,6 +66,7 @@ Liam said that a dog slept .\tsay . agent 1 Liam AND say . ccomp 1 5 AND dog 4 A
 """
 
 
+@pytest.mark.slow
 def test_recombined_sentences_of_cogs_come_last(tmp_path):
     for name in ("train", "dev", "test", "gen"):
         compressed(tmp_path / f"{name}.token_removal.tsv.xz", PHRASES)

@@ -94,7 +94,7 @@ class AllMemory(Memory):
 
     def _see(self, canonical: Tensor, new: Tensor, position: Tensor) -> Seen:
         streams = self.streams
-        layout = self.lay_out(new, self._decoder.embed_tokens.vocabulary.num_base, streams)
+        layout = self.lay_out(new, self._num_base, streams)
         entries, sources = layout.at_once(causal=True), self._source
         if self._keeps:
             sequences = torch.arange(len(new), device=new.device)
@@ -109,7 +109,7 @@ class AllMemory(Memory):
                 AtOnce(mask, False, expand.get(letters, streams.expand), view, streams.hypotheses)
                 for letters, view in zip(self._cross, self._views)
             ]
-        return Seen(layout, position, *self._decoder.rotations(layout, position), *entries, sources)
+        return Seen(layout, position, *entries, sources)
 
     def _of_streams(self, views: Tensor) -> Tensor:
         """Views of the streams at the start, to those of the streams as they are now."""

@@ -139,20 +139,20 @@ class Seen:
     Attributes:
         layout: of the rows.
         position: (B*K, T) of the tokens, or (1, T) of all.
-        queries, tokens: the rotations of rows and of the aggregated view; None if none is rotary.
         own, aggregated: the entries of per-stream and of aggregated attention.
         source: those of each cross-attention.
+        queries, tokens: the rotations of rows and of the aggregated view; None if none is rotary.
         spread: takes hidden states of rows to those of streams that attend in their place, after
             which ``queries``, ``aggregated`` and ``source`` no longer hold; None if rows attend.
     """
 
     layout: Layout
     position: Tensor
-    queries: Optional[Rotation]
-    tokens: Optional[Rotation]
     own: Entries
     aggregated: Entries
     source: Sequence[Entries] = ()
+    queries: Optional[Rotation] = None
+    tokens: Optional[Rotation] = None
     spread: Optional[Callable[[Tensor], Tensor]] = None
 
 

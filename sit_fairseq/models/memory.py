@@ -11,8 +11,9 @@ from typing import Any, Callable, List, Optional
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.models.attention import Layout, Seen
+from sit_fairseq.models.attention import KeysValues, Layout, Seen
 from sit_fairseq.models.cache import CrossAttentionCache, SelfAttentionCache
+from sit_fairseq.models.config import StackConfig
 from sit_fairseq.models.context import Context
 from sit_fairseq.symbols.streams import Continuation, Streams
 
@@ -21,7 +22,8 @@ class Memory:
     """The memory of a batch, in the protocol that a :class:`Decoder` and a search use.
 
     Args:
-        decoder: that reads.
+        cfg: of the decoder that reads.
+        views: keys and values of its cross-attentions, of :meth:`Decoder.project_encoder`.
         source: the batch, which an encoder has read if there are cross-attentions.
         position: (B*K, T) of the tokens; None for 0, 1, ...
         keeps: whether what is read will be continued, without gradients.
@@ -36,24 +38,24 @@ class Memory:
 
     def __init__(
         self,
-        decoder: nn.Module,
+        cfg: StackConfig,
+        views: List[List[KeysValues]],
         source: Context,
         position: Optional[Tensor] = None,
         keeps: bool = True,
     ) -> None:
         of_targets = (source.slots, source.streams, source.target_table, source.output_table)
         self.context = Context(*of_targets)
-        self._decoder, self._position, self._keeps = decoder, position, keeps
-        self._cross = decoder.cfg.pattern.cross
-        self._views = decoder.project_encoder(source)
+        self._cross, self._views = cfg.pattern.cross, views
+        self._num_base = source.slots.vocabulary.num_base
+        self._position, self._keeps = position, keeps
         self._padding, self._length = getattr(source, "padding", None), 0
         # The stream and the sentence, at the start, of each stream.
         self._sentence = source.streams.sentence
         self._stream = torch.arange(self._sentence.numel(), device=self._sentence.device)
         self._source: List[CrossAttentionCache] = []
         if keeps:
-            heads = decoder.cfg.num_heads
-            self.own, self.aggregated = SelfAttentionCache(heads), SelfAttentionCache(heads)
+            self.own, self.aggregated = (SelfAttentionCache(cfg.num_heads) for _ in range(2))
         self._begin(source)
         self._look_up()
 
@@ -63,8 +65,9 @@ class Memory:
         return self.context.streams
 
     def read(self, canonical: Tensor) -> Seen:
-        """What the attentions see of the new ones among (B*K, T) canonical ids so far. Reserved slots
-        that these take get streams of their own, copies of the stream that stood for them."""
+        """What attentions see of the new ones among (B*K, T) canonical ids so far, without rotations.
+        Reserved slots that these take get streams of their own, copies of the stream that stood for
+        them."""
         start, self._length = self._length, canonical.size(1)
         own_slots = self.context.own_slots(canonical)
         if own_slots is not None:

@@ -286,7 +286,7 @@ class OwnMemory(Memory):
             self._source.append(CrossAttentionCache([*[None] * len(rows), last]))
 
     def _see(self, canonical: Tensor, new: Tensor, position: Tensor) -> Seen:
-        ids = self._decoder.embed_tokens.vocabulary.num_base, self.streams
+        ids = self._num_base, self.streams
         if self._keeps:
             self._past = OwnPlaces.in_pairs(canonical, *ids)
             layout = self._new = self._past.last(new.size(1))
@@ -294,13 +294,13 @@ class OwnMemory(Memory):
         else:
             layout = self.lay_out(new, *ids)
             entries = layout.at_once(causal=True)
-        rotations, sources = self._decoder.rotations(layout, position), []
+        sources = []
         for letters, layers in zip(self._cross, self._views):
             size, mask = self.streams.hypotheses, self._sources.mask
             if letters == "CP":
                 mask = self._sources.seen(layout.stream, hypotheses=size)
             sources.append(AtOnce(mask, layers=layers, hypotheses=size))
-        return Seen(layout, position, *rotations, *entries, sources)
+        return Seen(layout, position, *entries, sources)
 
     def _kept(self, rows: OwnPlaces) -> Tuple[Entries, Entries]:
         """The entries of self-attentions, with those of new rows."""

@@ -3,6 +3,7 @@
 Shapes as in :mod:`sit_fairseq.models.attention`.
 """
 
+from dataclasses import replace
 from typing import List, Optional, Sequence
 
 from torch import Tensor, nn
@@ -39,17 +40,19 @@ class Stack(nn.Module):
         self.layers = nn.ModuleList(StreamLayer(cfg, side, cross) for _ in range(cfg.num_layers))
         self.layer_norm = cfg.norm(cfg.final_norm)
 
-    def rotation(self, position: Tensor) -> Optional[Rotation]:
-        """The rotation by (R, T) positions; None where positions are not rotary."""
-        if self.cfg.positions != "rope":
-            return None
-        head_dim = self.cfg.embed_dim // self.cfg.num_heads
-        return Rotation.by(position, head_dim, self.embed_tokens.weight.dtype)
-
     def rotations(self, layout: Layout, position: Tensor) -> List[Optional[Rotation]]:
-        """The rotations of the rows of a layout, and of its tokens at (B*K, T) or (1, T) positions."""
-        tokens, rows = self.rotation(position), layout.spread(position)
-        return [tokens if rows is position else self.rotation(rows), tokens]
+        """The rotations of the rows of a layout, and of its tokens at (B*K, T) or (1, T) positions; None
+        where positions are not rotary."""
+        if self.cfg.positions != "rope":
+            return [None, None]
+        head_dim, dtype = self.cfg.embed_dim // self.cfg.num_heads, self.embed_tokens.weight.dtype
+        tokens, rows = Rotation.by(position, head_dim, dtype), layout.spread(position)
+        return [tokens if rows is position else Rotation.by(rows, head_dim, dtype), tokens]
+
+    def rotated(self, seen: Seen) -> Seen:
+        """What its attentions see, with the rotations."""
+        queries, tokens = self.rotations(seen.layout, seen.position)
+        return replace(seen, queries=queries, tokens=tokens)
 
     def embed(
         self,
@@ -81,8 +84,7 @@ class Encoder(Stack):
         """(R, U, C) output of the last layer for a batch. Its tokens have (B, U) positions, or all
         (1, U), of which ``prepared`` is what the kind of positions has prepared."""
         x = self.embed(layout, table, position, prepared)
-        entries = layout.at_once(causal=False)
-        seen = Seen(layout, position, *self.rotations(layout, position), *entries)
+        seen = self.rotated(Seen(layout, position, *layout.at_once(causal=False)))
         for number, layer in enumerate(self.layers):
             x = layer(x, seen, number)
         return self.layer_norm(x)
@@ -109,7 +111,7 @@ class Decoder(Stack):
         canonical ids so far; ``-inf`` for reserved slots that are neither taken nor next. Ids without a
         stream, which beams hold that are dead anyway, read as placeholders. Training is one call with
         an empty memory."""
-        seen = memory.read(canonical)
+        seen = self.rotated(memory.read(canonical))
         context = memory.context
         x = self.embed(seen.layout, context.target_table, seen.position)
         *layers, last = self.layers

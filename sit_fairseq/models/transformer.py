@@ -60,7 +60,8 @@ class SlotSpaceModel(nn.Module):
     ) -> Memory:
         """The empty memory of a batch with K hypotheses, whose tokens have (B*K, T) places, None for 0,
         1, ...; ``keeps`` says whether what is read will be continued."""
-        return self._memory(self.decoder, context, places, keeps)
+        views = self.decoder.project_encoder(context)
+        return self._memory(self.decoder.cfg, views, context, places, keeps)
 
     @torch.no_grad()
     def step(self, canonical: Tensor, memory: Memory) -> Tensor:

@@ -11,6 +11,8 @@ from sit_fairseq.domains.formulas.syntax import exchanged
 from sit_fairseq.domains.ltl.spot_judge import conjuncts_sorted
 from sit_fairseq.errors import UserError
 
+pytestmark = pytest.mark.slow
+
 ALL = "F G X U W R M ! & | -> <-> xor"
 
 # Options of a small data set by the domain, and names that these lack.

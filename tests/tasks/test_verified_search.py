@@ -70,6 +70,7 @@ def searching(monkeypatch):
 LINES = [*SOURCES, "& a b", "| a & b c", "! ! a", "xor e <-> f g", "& a & a a", "| 1 d"]
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_best_accepted_hypothesis_of_the_narrowest_beam(searching):
     plain = {}
     for beam in (2, 5):

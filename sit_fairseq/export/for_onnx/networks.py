@@ -106,7 +106,6 @@ class _Entries:
 class _Step:
     """Stands in for a decoder's :class:`~sit_fairseq.models.memory.Memory` in one step."""
 
-    decoder: nn.Module
     context: Context
     position: Tensor
     own: Optional[_Entries]
@@ -115,11 +114,10 @@ class _Step:
 
     def read(self, canonical: Tensor) -> Seen:
         """What the attentions see of (K, 1) tokens."""
-        num_base = self.decoder.embed_tokens.vocabulary.num_base
+        num_base = self.context.slots.vocabulary.num_base
         layout = AllPlaces(canonical, num_base, self.context.streams)
         position = self.position.view(1, 1)
-        rotations = self.decoder.rotations(layout, position)
-        return Seen(layout, position, *rotations, self.own, self.aggregated, self.source)
+        return Seen(layout, position, self.own, self.aggregated, self.source)
 
     def finish(self, last: nn.Module, x: Tensor, seen: Seen, number: int) -> Tensor:
         """The output of the last layer."""
@@ -201,7 +199,6 @@ class SentenceDecoder(nn.Module):
 
         own = [entries(cache) for cache in caches]
         step = _Step(
-            decoder,
             Context(Slots(self.model.vocabulary, tokens), streams, *self.model.tables()[1:]),
             position,
             own[0] if "DP" in pattern else None,

@@ -257,6 +257,7 @@ def test_binding_is_that_of_spot():
         assert spot.are_equivalent(infix(read(text).split()), text), text
 
 
+@pytest.mark.slow
 def test_reading_takes_linear_time():
     def seconds(text):
         begin = time.process_time()

@@ -16,7 +16,7 @@ from sit_fairseq.domains.ltl.traces import check_ltl, parse_trace
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 
-pytestmark = needs_spot
+pytestmark = [needs_spot, pytest.mark.slow]
 
 OPTIONS = ["--size", 240, "--max-length", 20]
 BASE = {*"01!&XU"}

@@ -37,6 +37,7 @@ def solved(model, problems, actions=5, **options):
     return dict(solve(ask, writers, PlanSearch(**options)))
 
 
+@pytest.mark.slow
 def test_plans_reach_the_goal_whatever_the_model_thinks(model):
     problems = list(PROBLEMS.items())
     found = solved(model, problems, actions=8, budget=60)
