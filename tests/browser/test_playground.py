@@ -178,10 +178,12 @@ def test_pictures(browser, width, height, dark):
     seen = browser.run(_RENAME, "xor a & b c")
     assert seen["prop"]["renamed"] == "true"
     assert browser.run("return document.documentElement.scrollWidth") == width
-    photograph(browser, f"{width}-{'dark' if dark else 'light'}")
+    name = f"{width}-{'dark' if dark else 'light'}"
+    photograph(browser, name)
+    photograph(browser, f"{name}-answers", "[aria-labelledby=answers]")
 
 
-def photograph(browser, name):
+def photograph(browser, name, *part):
     path = PICTURES / f"{name}.png"
-    browser.photograph(path)
+    browser.photograph(path, *part)
     assert path.read_bytes().startswith(b"\x89PNG")

@@ -73,9 +73,11 @@ class Browser:
         still = {"name": "prefers-reduced-motion", "value": "reduce"}
         self._devtools("Emulation.setEmulatedMedia", {"features": [scheme, still]})
 
-    def photograph(self, path: Path) -> None:
-        """Saves the whole page as a PNG."""
-        options = {"format": "png", "captureBeyondViewport": True}
+    def photograph(self, path: Path, part: str = "body") -> None:
+        """Saves a part of the page as a PNG, named by a selector."""
+        box = "const {x, y, width, height} = document.querySelector(arguments[0]).getBoundingClientRect();"
+        clip = self.run(f"{box} return {{x, y, width, height, scale: 1}}", part)
+        options = {"format": "png", "captureBeyondViewport": True, "clip": clip}
         data = self._devtools("Page.captureScreenshot", options)["data"]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(base64.b64decode(data))
