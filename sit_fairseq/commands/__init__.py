@@ -120,6 +120,11 @@ def _call(words: List[str]) -> None:
         sys.stdout.flush()
     except UserError as error:
         raise UserError(advised(str(error), called._option_string_actions)) from error
+    except UnicodeEncodeError as error:
+        character = error.object[error.start]
+        raise UserError(
+            f"The output's {error.encoding} lacks {character!a}; set PYTHONIOENCODING=utf-8."
+        )
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC) or error.filename is not None:
             raise

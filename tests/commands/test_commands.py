@@ -1,5 +1,6 @@
 """The command of the package: which verbs it has, and what it loads for one."""
 
+import io
 import logging
 import os
 import re
@@ -90,6 +91,13 @@ def test_what_cannot_be_understood_is_refused(words, capsys):
 def test_words_in_another_order_are_one_sentence(words, sentence):
     with pytest.raises(UserError, match=sentence):
         sit(*words)
+
+
+def test_an_output_that_lacks_a_character_is_refused(monkeypatch, tmp_path):
+    (tmp_path / "in").write_text("é\n")
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), "ascii"))
+    with pytest.raises(UserError, match="ascii lacks '.xe9'; set PYTHONIOENCODING"):
+        sit("protect", tmp_path / "in", "--through", "cat")
 
 
 @pytest.mark.parametrize(

@@ -288,6 +288,8 @@ class _ProblemReader(_Reader):
         for name in (":init", ":goal"):
             if not self._sections[name]:
                 raise UserError(f"{self._text.name}: the problem has no ({name} ...)")
+            for another in self._sections[name][1:]:
+                raise self._text.refuse(another, f"this is a second ({name} ...)")
         self.objects(self.section(":objects"))
         initial, goal, without = set(), set(), set()
         for holds, item in self.literals(self.section(":init")):

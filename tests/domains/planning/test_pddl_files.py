@@ -134,6 +134,7 @@ def test_an_error_names_file_and_place(before, after, told):
 @pytest.mark.parametrize(
     "before, after, told",
     [
+        ("(:goal (and", "(:goal (empty)) §(:goal (and", "this is a second (:goal ...)"),
         ("any)", "any §c1 - van)", "object c1 is of type crate and of type van"),
         ("V - van", "V - §tram", "there is no type tram"),
         ("(in c1 v)", "(in §c3 v)", "there is no object c3"),
