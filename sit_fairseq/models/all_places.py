@@ -74,8 +74,8 @@ class AllPlaces:
 
     @cached_property
     def _own(self) -> Tuple[Tensor, Tensor]:
-        """(B*K, T) True at symbols that have a stream, and the number of its hidden state there among
-        N*K*T."""
+        """(B*K, T) True at symbols with a stream, and the index of that stream's hidden state there
+        among all N*K*T."""
         slot, streams = self.canonical - self.num_base, self.streams
         sentence = torch.arange(slot.size(0), device=slot.device) // streams.hypotheses
         exists = (slot >= 0) & (slot < streams.num_slots[sentence].unsqueeze(1))

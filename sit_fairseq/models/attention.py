@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from sit_fairseq.models.cpu_kernels import Linear, attention
-from sit_fairseq.symbols.streams import Continuation
+from sit_fairseq.symbols.streams import Continuation, Streams
 
 # (R, H, T, D) queries, (R, H, U, D) keys and values, and a mask -> (R, H, T, D).
 Kernel = Callable[..., Tensor]
@@ -73,8 +73,8 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return (x * cos).addcmul_(x.roll(x.size(-1) // 2, -1), sin)
 
 
-# What one attention of each layer sees: attends from (R, H, T, D) queries of the layer of a number, by
-# its kernel, with a result of their shape. New keys and values join, None in a cross-attention.
+# What one attention of each layer sees. Called with the number of a layer, its (R, H, T, D) queries, its
+# kernel, and new keys and values (none in a cross-attention), it returns what the queries attend to.
 Entries = Callable[[int, Tensor, Kernel, Optional[KeysValues]], Tensor]
 
 
@@ -83,7 +83,7 @@ class AtOnce:
     """Keys and values that are all there: the new ones, or those of sources that K hypotheses share.
 
     Attributes:
-        mask: (R, 1, T or 1, U); None if all are seen. As for K T queries of R / K rows.
+        mask: (R, 1, T or 1, U), with K > 1 for R / K rows of K T queries; None if all are seen.
         causal: whether later positions are hidden; not together with ``mask``.
         expand: repeats keys and values of sentences or sequences for their rows.
         layers: keys and values of sources, by layer; None for the new ones.
@@ -110,17 +110,19 @@ class AtOnce:
 
 
 class Layout(Protocol):
-    """Which rows of hidden states stand for the T tokens of sequences."""
+    """Which rows of hidden states stand for the T tokens of sequences, (B*K, T) ``canonical`` ids."""
+
+    canonical: Tensor
+    streams: Streams
 
     def to(self, device: torch.device, non_blocking: bool = True) -> "Layout":
         """The layout, made on the CPU, for tensors of a device."""
 
     def select(self, to: Continuation) -> Tuple["Layout", Tensor]:
-        """The layout of other sentences, with one hypothesis each, and the rows that it has of this
-        one."""
+        """The layout of the sentences that go on, with one hypothesis each, and which rows are kept."""
 
     def vectors(self) -> Tensor:
-        """(R, T') the row of the matrix of embeddings that each begins with (Algorithm 1)."""
+        """(R, T') the index in the matrix of embeddings that each begins with (Algorithm 1)."""
 
     def spread(self, x: Tensor) -> Tensor:
         """(B*K, T, ...) of tokens to (R, T', ...) of rows; (1, T, ...) stands for all sequences."""
@@ -142,8 +144,8 @@ class Seen:
         own, aggregated: the entries of per-stream and of aggregated attention.
         source: those of each cross-attention.
         queries, tokens: the rotations of rows and of the aggregated view; None if none is rotary.
-        spread: takes hidden states of rows to those of streams that attend in their place, after
-            which ``queries``, ``aggregated`` and ``source`` no longer hold; None if rows attend.
+        spread: turns hidden states of rows into those of streams, which then attend. What follows
+            needs other ``queries``, ``aggregated`` and ``source``. None if rows attend.
     """
 
     layout: Layout

@@ -285,8 +285,8 @@ class RecencyDecoder(Decoder):
         vocabulary = self.embed_tokens.vocabulary
         codes, numbers = by_last_use(canonical, vocabulary)
         logits = super().forward(codes, memory)
-        codes, symbols = logits.split([vocabulary.num_base, vocabulary.fresh.number], 2)
-        return torch.cat((codes, symbols.gather(2, numbers[:, -logits.size(1) :])), 2)
+        base, symbols = logits.split([vocabulary.num_base, vocabulary.fresh.number], 2)
+        return torch.cat((base, symbols.gather(2, numbers[:, -logits.size(1) :])), 2)
 
 
 def by_last_use(canonical: Tensor, vocabulary: Vocabulary) -> Tuple[Tensor, Tensor]:

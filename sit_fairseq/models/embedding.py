@@ -50,7 +50,7 @@ class TokenEmbedding(nn.Module):
         return StreamTable(self, self._matrix())
 
     def rows_of(self, layout: Layout, number: int) -> Tensor:
-        """(R, T) which of so many rows of the matrix each row of a layout begins with."""
+        """(R, T) the index, in a matrix of ``number`` rows, that each row of a layout begins with."""
         return layout.vectors()
 
     def logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:

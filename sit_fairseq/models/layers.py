@@ -27,8 +27,8 @@ _ACTIVATIONS: Dict[str, Callable[[Tensor], Tensor]] = {
 class StreamLayer(nn.Module):
     """A layer over rows of streams (Algorithms 3 and 4); equivariant under renaming.
 
-    An encoder's layer is a decoder's without cross-attentions that sees later positions. A ``light``
-    one only reads: it has per-stream self-attention and the cross-attentions. Else see :class:`Stack`.
+    An encoder's layer has no cross-attention, and sees later positions. A ``light`` one only reads: it
+    has per-stream self-attention and the cross-attentions. Else see :class:`Stack`.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class StreamLayer(nn.Module):
             self.fc1 = Linear(cfg.embed_dim, cfg.ffn_dim)
             self.fc2 = Linear(cfg.ffn_dim, cfg.embed_dim)
             self.final_layer_norm = cfg.norm()
-        self.activation = _ACTIVATIONS[cfg.options.activation_fn]
+            self.activation = _ACTIVATIONS[cfg.options.activation_fn]
         self.self_attn = self.aggregated_attn = None
         if light or f"{side}P" in cfg.pattern:
             self.self_attn = self._attention(StreamSelfAttention)

@@ -86,8 +86,8 @@ class Memory:
         return last(x, seen, number)
 
     def reorder(self, order: Tensor) -> None:
-        """Follows a search: (B'*K',) new hypotheses take all that the old ones, whose numbers these are,
-        have read along."""
+        """Follows a search: of (B'*K',) new hypotheses the i-th goes on with what the old one
+        ``order[i]`` has read."""
         self._go_on(self.streams.reorder(order), order)
 
     def _go_on(self, to: Continuation, order: Optional[Tensor] = None) -> None:

@@ -123,8 +123,7 @@ class SymbolInvariantTransformer(SlotSpaceModel):
             places: (B, U) the positions of tokens that are padded on the right; None for 0, 1, ...
         """
         dictionary = self.vocabulary.dictionary
-        # A GPU waits for the CPU whenever a size depends on what it computed: hence sizes and
-        # layout are computed on the CPU, which then says them once.
+        # To read a size from a GPU the CPU waits for it: sizes and layout are computed on the CPU.
         tokens, padding = left_align(tokens.cpu(), dictionary.pad())
         canonical, slots = self.read(tokens)
         streams = slots.streams()

@@ -163,8 +163,8 @@ def numbered(tokens: Tensor, which: Tensor) -> Tensor:
 def numbered_in_sorts(
     tokens: Tensor, which: Tensor, dictionary: TokenTable, numbers: Sequence[int]
 ) -> Tensor:
-    """As :func:`numbered`, each sort for itself, with these numbers of places for each, one sort after
-    the other; -1 also beyond the last place of a sort."""
+    """As :func:`numbered`, for each sort apart: sort s has the next ``numbers[s]`` numbers; -1 also for
+    a symbol beyond these."""
     several = len(numbers) > 1  # sizes then depend on values
     sorts = dictionary.sorts_of(tokens) if several else torch.zeros_like(tokens)
     places, offset = torch.full_like(tokens, -1), 0
