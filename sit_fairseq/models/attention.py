@@ -110,10 +110,12 @@ class AtOnce:
 
 
 class Layout(Protocol):
-    """Which rows of hidden states stand for the T tokens of sequences, (B*K, T) ``canonical`` ids."""
+    """Which rows of hidden states stand for the T tokens of sequences, (B*K, T) ``canonical`` ids, True at their ``padding``
+    or None."""
 
     canonical: Tensor
     streams: Streams
+    padding: Optional[Tensor]
 
     def to(self, device: torch.device, non_blocking: bool = True) -> "Layout":
         """The layout, made on the CPU, for tensors of a device."""

@@ -65,18 +65,19 @@ class EncodedSource(Context):
     """A batch with one encoded source for each sentence.
 
     Attributes:
-        layout: of the sources.
+        layout: of the sources, with their (B, U) canonical ids.
         states: (R, U, C) output of the encoder.
-        canonical: (B, U) the sources in canonical ids.
         position: (B, U) of their tokens, or (1, U) of all.
-        padding: (B, U) True at padding, None if there is none.
     """
 
     layout: Layout
     states: Tensor
-    canonical: Tensor
     position: Tensor
-    padding: Optional[Tensor] = None
+
+    @property
+    def canonical(self) -> Tensor:
+        """(B, U) the sources in canonical ids."""
+        return self.layout.canonical
 
     def moved(self, to: Continuation) -> "EncodedSource":
         """See :class:`Context`."""
@@ -84,6 +85,5 @@ class EncodedSource(Context):
         if to.same_sentences:
             return moved
         layout, rows = self.layout.select(to)
-        of_sentences = ["canonical", "padding", *["position"] * (len(self.position) > 1)]
-        moved = changed(moved, lambda part: part.index_select(0, to.sentences), *of_sentences)
-        return replace(moved, layout=layout, states=self.states.index_select(0, rows))
+        position = self.position[to.sentences] if len(self.position) > 1 else self.position
+        return replace(moved, layout=layout, states=self.states[rows], position=position)

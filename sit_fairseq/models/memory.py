@@ -49,7 +49,8 @@ class Memory:
         self._cross, self._views = cfg.pattern.cross, views
         self._num_base = source.slots.vocabulary.num_base
         self._position, self._keeps = position, keeps
-        self._padding, self._length = getattr(source, "padding", None), 0
+        layout = getattr(source, "layout", None)
+        self._padding, self._length = layout and layout.padding, 0
         # The stream and the sentence, at the start, of each stream.
         self._sentence = source.streams.sentence
         self._stream = torch.arange(self._sentence.numel(), device=self._sentence.device)

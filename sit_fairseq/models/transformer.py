@@ -135,14 +135,13 @@ class SymbolInvariantTransformer(SlotSpaceModel):
         if position is None:
             position = torch.arange(tokens.size(1), device="cpu").unsqueeze(0)
         device = self.encoder.embed_tokens.weight.device
-        slots, layout, position, prepared, padding = (
+        slots, layout, position, prepared = (
             None if part is None else part.to(device, non_blocking=True)
-            for part in (slots, layout, position, prepared, padding)
+            for part in (slots, layout, position, prepared)
         )
         source, *tables = self.tables()
         states = self.encoder(layout, source, position, prepared)
-        encoded = (layout, states, layout.canonical, position, padding)
-        return EncodedSource(slots, layout.streams, *tables, *encoded)
+        return EncodedSource(slots, layout.streams, *tables, layout, states, position)
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
         """See :meth:`Vocabulary.read`."""

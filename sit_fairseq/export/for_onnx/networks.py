@@ -155,7 +155,7 @@ class SentenceEncoder(nn.Module):
         source, *tables = self.model.tables()
         states = self.model.encoder(layout, source, position, prepared)
         slots = Slots(self.model.vocabulary, canonical)  # of which nobody asks the names
-        encoded = EncodedSource(slots, streams, *tables, layout, states, canonical, position)
+        encoded = EncodedSource(slots, streams, *tables, layout, states, position)
         views = decoder.project_encoder(encoded)
         memories = []
         for letters, layers in zip(decoder.cfg.pattern.cross, views):
