@@ -32,12 +32,12 @@ from sit_fairseq.domains.planning.sentences import Writer, is_order, steps
 from sit_fairseq.domains.planning.strips import Action, Problem, State, apply, execute
 from sit_fairseq.errors import UserError
 
-# Of a problem all of whose states are known: goals, and the samples of each, 40 or a hundredth of the
-# states. How often each state on the way of a plan is a sample.
+# Of a problem all of whose states are known, in each of some turns: goals, and the samples of each, 40 or
+# a hundredth of the states. How often each state on the way of a plan is a sample.
 _GOALS, _STATES, _HUNDREDTH, _TIMES = 6, 40, 100, 3
 
-# Pairs of a domain that are enough, plans of each problem, and the share of validation.
-_ENOUGH, _PLANS, _SHARE = 30_000, 6, 0.05
+# Pairs of a domain that are enough, turns of each problem, and the share of validation.
+_ENOUGH, _TURNS, _SHARE = 30_000, 6, 0.05
 
 _Labelled = List[Tuple[State, Action]]
 
@@ -180,15 +180,16 @@ class _Lesson:
         return sorted(name for name in closed if orders[name])
 
     def label(self, seconds: float) -> Iterator[str]:
-        """Labels the problems in turn, until they are enough or time is over."""
+        """Labels the problems in turn, until they are enough or time is over: first by all states or a
+        plan, then by more plans, at last those of few states again."""
         end, planner, rng = time.monotonic() + seconds, installed(), Random(self.options.seed)
         matched = {}
         for path, read in self._problems.items():
             matched[path] = match(read, path, [self.learnt])
         left = sorted(matched, key=lambda path: len(matched[path].problem.sorts))
-        counts, used, late = {"states": 0, "plans": 0}, set(), 0
-        for turn in range(_PLANS):
-            for path in list(left):
+        counts, used, small, late = {"states": 0, "plans": 0}, set(), [], 0
+        for turn in range(2 * _TURNS):
+            for path in list(left if turn < _TURNS else small):
                 if time.monotonic() > end or sum(map(len, self.groups)) > _ENOUGH:
                     late += turn == 0
                     continue
@@ -196,11 +197,12 @@ class _Lesson:
                 if reason:
                     left.remove(path)
                     yield f"; {path}: left out: {reason}"
-                elif kind:
+                elif kind and turn < _TURNS:
                     counts[kind] += 1
                     used.add(path)
                     if kind == "states":
                         left.remove(path)
+                        small.append(path)
         if late:
             yield f"; {self.folder}: {late} larger problems are not needed, or time was over"
         if not self.groups:
@@ -217,7 +219,8 @@ class _Lesson:
         """Labels a problem by all its states, or by a plan more: how, and why it cannot be."""
         domain, problem, given = found.domain, found.problem, self._given(path)
         fixed = frozenset(domain.constants)
-        graph = visited(domain, problem) if turn == 0 and given is None else None
+        by_states = given is None and (turn == 0 or turn >= _TURNS)
+        graph = visited(domain, problem) if by_states else None
         if graph is not None and graph.whole:
             most, asked = max(_STATES, len(graph.states) // _HUNDREDTH), problem
             for number in range(_GOALS):

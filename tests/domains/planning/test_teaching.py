@@ -78,6 +78,16 @@ def test_small_problems_are_labelled_by_all_states_and_the_others_are_listed(fol
     assert words == {"lamps.2take", "lamps.leave", "lamps.light"}
     (known,) = learnt.read(str(folder))
     assert known.first == "lamps:" and len(known.sorts) == 2
+
+
+def test_small_problems_are_labelled_again_until_there_are_enough(folder, monkeypatch):
+    every = sum(
+        len(visited(*loaded(*one)).states) for one in (("xa xb yc", "abc"), ("xa yb", "ab"))
+    )
+    _, pairs = taught(folder)
+    assert len(pairs) > 2 * teaching._GOALS * every
+    monkeypatch.setattr(teaching, "_ENOUGH", len(pairs) // 2)
+    assert len(pairs) // 2 < len(taught(folder)[1]) < len(pairs)
     assert all(pair[0].startswith("lamps: ") for pair in pairs)
 
 
