@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up .venv if need be, checks the form of the code, and runs the tests.
 #   bash scripts/test.sh [PYTEST OPTIONS...]         all of them
-#   bash scripts/test.sh fast [PYTEST OPTIONS...]    those that only compute, in one or two minutes
+#   bash scripts/test.sh fast [PYTEST OPTIONS...]    those that only compute, in about two minutes
 #   bash scripts/test.sh browser [PYTEST OPTIONS...] the playground in Chromium, which it installs; exit
 #                                                    status 77 if it cannot
 set -euo pipefail
