@@ -110,8 +110,13 @@ class AtOnce:
 
 
 class Layout(Protocol):
-    """Which rows of hidden states stand for the T tokens of sequences, (B*K, T) ``canonical`` ids, True at their ``padding``
-    or None."""
+    """Says which rows of hidden states stand for the T tokens of sequences.
+
+    Attributes:
+        canonical: (B*K, T) canonical ids.
+        streams: of the sequences.
+        padding: (B*K, T) True at padding, None if there is none.
+    """
 
     canonical: Tensor
     streams: Streams

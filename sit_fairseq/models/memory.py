@@ -66,9 +66,9 @@ class Memory:
         return self.context.streams
 
     def read(self, canonical: Tensor) -> Seen:
-        """What attentions see of the new ones among (B*K, T) canonical ids so far, without rotations.
-        Reserved slots that these take get streams of their own, copies of the stream that stood for
-        them."""
+        """Reads those of (B*K, T) canonical ids that are new. Returns what the attentions see of them;
+        the rotations are still missing. Reserved slots that the new ids take get streams of their own,
+        copies of the stream that stood for these slots."""
         start, self._length = self._length, canonical.size(1)
         own_slots = self.context.own_slots(canonical)
         if own_slots is not None:

@@ -50,7 +50,7 @@ class Stack(nn.Module):
         return [tokens if rows is position else Rotation.by(rows, head_dim, dtype), tokens]
 
     def rotated(self, seen: Seen) -> Seen:
-        """What its attentions see, with the rotations."""
+        """Adds the rotations of this stack's rows and tokens to what its attentions see."""
         queries, tokens = self.rotations(seen.layout, seen.position)
         return replace(seen, queries=queries, tokens=tokens)
 

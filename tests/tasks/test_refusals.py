@@ -31,7 +31,7 @@ SEARCHES = [
     ({}, dict(constraints="ordered"), "--constraints"),
     ({}, dict(print_alignment="hard"), "--print-alignment"),
     ({}, dict(retain_dropout=True), "--retain-dropout"),
-    # The model says none, or one that has none; there is none; it is none.
+    # No grammar: a model without a domain, an unknown name, a domain that has none, a function.
     *((dict(constrained=name), {}, "change constrained") for name in ("auto", "unknown")),
     (dict(constrained="auto", domain="copying"), {}, "copying .*constrained"),
     (dict(constrained="pytest:raises"), {}, "change constrained"),
