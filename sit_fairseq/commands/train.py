@@ -145,7 +145,7 @@ def _lines(out: Path, module: str, words: List[str]) -> Iterator[str]:
         UserError: it fails.
     """
     command = [sys.executable, "-m", module, *words]
-    with open(out / "train.log", "a", encoding="utf-8") as log:
+    with open(out / "train.log", "a", buffering=1, encoding="utf-8") as log:
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         process = subprocess.Popen(command, **streams)
         last: Optional[str] = None

@@ -19,6 +19,10 @@ from sit_fairseq.search.hypotheses import SearchOptions
 # The most tokens of a batch, each counted once for each stream: they take about 300 MB.
 _TOKENS = 200_000
 
+# The least width of the beam: a narrower one loses the likeliest action, where its first word has less
+# probability than one that many actions share.
+_BEAM = 5
+
 
 @dataclass(frozen=True)
 class PlanSearch:
@@ -90,17 +94,16 @@ class _Task:
         return self.goal is None and bool(self.front) and self.calls < self._options.budget
 
     def questions(self) -> List["Question"]:
-        """The states to ask about, with what can be done there and written."""
+        """The states to ask about, with what can be done there, changes them, and can be written."""
         found = []
         for node in self.front:
             sentence, actions = self._writer.sentence(node.state), []
             there = set(sentence)
             for action in sorted(applicable(self.domain, node.state, self.problem.sorts)):
                 written = self._writer.written(action)
-                known = (
-                    self._options.onward and apply(self.domain, node.state, action) in self._seen
-                )
-                actions += [written] if there.issuperset(written[1:]) and not known else []
+                after = apply(self.domain, node.state, action)
+                old = after in self._seen if self._options.onward else after == node.state
+                actions += [written] if there.issuperset(written[1:]) and not old else []
             found.append((sentence, actions))
         return found
 
@@ -156,7 +159,8 @@ class ModelActions:
 
     def __init__(self, model: Any, actions: int = 5, batch_size: int = 64) -> None:
         self._tokens, self._batch_size = model.core.vocabulary.dictionary, batch_size
-        self._options = SearchOptions(beam=actions, nbest=actions, normalize=False, max_len_a=0)
+        beam = max(actions, _BEAM)
+        self._options = SearchOptions(beam=beam, nbest=actions, normalize=False, max_len_a=0)
         self._models, self._grammar = [model.core], ActionGrammar(model.symbols)
         self._words = frozenset(model.base_tokens)
 

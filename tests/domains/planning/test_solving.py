@@ -10,9 +10,10 @@ from generated import generate, read
 
 from examples.planning.chance import random_actions
 from examples.planning.five import DOMAIN
+from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, solve
-from sit_fairseq.domains.planning.strips import Problem, execute
+from sit_fairseq.domains.planning.strips import Operator, Problem, execute
 from sit_fairseq.model import Model
 
 
@@ -85,3 +86,30 @@ def test_what_a_file_asks_for_beyond_the_known_domain_is_kept():
     strict = Writer(BY_NAME["visitall"], strict, problem)
     ((_, found),) = solve(random_actions, [strict])
     assert found.plan is None and found.first is None
+
+
+def test_the_first_action_is_the_likeliest_however_few_are_asked_for(model):
+    """Whatever share its first word has of all actions."""
+    writers = [writer(name, problem) for name, problem in PROBLEMS.items()]
+    questions = [
+        (one.sentence(one.problem.initial), [*map(one.written, every)])
+        for one in writers
+        for every in [sorted(applicable(one.domain, one.problem.initial, one.problem.sorts))]
+    ]
+    first, several = ModelActions(model, 1)(questions), ModelActions(model, 40)(questions)
+    assert [one[0][0] for one in first] == [some[0][0] for some in several]
+
+
+def test_actions_that_change_nothing_are_not_asked_about():
+    """A lamp that is on can be lit again."""
+    operator = Operator("light", {"?x": frozenset({"place"})}, (), (("visited", "?x"),), ())
+    domain = replace(DOMAINS["visitall"], operators={"light": operator})
+    problem = PROBLEMS["visitall"]
+    asked = []
+
+    def ask(questions):
+        asked.extend(actions for _, actions in questions)
+        return [[(actions[0], 0.0)] for _, actions in questions]
+
+    ((_, found),) = solve(ask, [Writer(BY_NAME["visitall"], domain, problem)])
+    assert [len(actions) for actions in asked] == [2, 1] and len(found.plan) == 2
