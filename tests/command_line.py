@@ -22,6 +22,7 @@ import fairseq_cli.preprocess
 import fairseq_cli.train
 import fairseq_cli.validate
 from fairseq import checkpoint_utils
+from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from sit_fairseq import commands
@@ -47,6 +48,8 @@ _parse_rule = lru_cache(maxsize=None)(
     )
 )
 OverridesParser.parse_rule = lambda self, words, rule: copy.copy(_parse_rule(words, rule))
+# And it copies all options of all that fairseq knows, of which it only reads.
+ConfigStore.__deepcopy__ = lambda self, memo: self
 
 
 def run(command, *arguments) -> None:
