@@ -66,16 +66,17 @@ def test_no_module_asks_for_fairseq():
 
 @pytest.mark.slow
 def test_the_example_of_training_trains_and_judges(tmp_path):
-    (tmp_path / "train.src").write_text("& a b\n! c\n| a ! b\n" * 8)
-    (tmp_path / "train.tgt").write_text("a 1 b 1\nc 0\na 1\n" * 8)
+    (tmp_path / "train.src").write_text("& a b\n! c\n| a ! b\n")
+    (tmp_path / "train.tgt").write_text("a 1 b 1\nc 0\na 1\n")
     script = (ROOT / "examples" / "pytorch" / "train.py").read_text()
     assert len(script.splitlines()) <= 80
     shorter = script.replace("3000, 128, 200, 5e-3", "101, 24, 20, 5e-3")
+    shorter = shorter.replace("encoder_layers=2", "encoder_layers=1")
     printed = run(
         shorter, "train", "train", cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     losses = [float(line.split()[-1]) for line in printed.splitlines() if "loss" in line]
-    assert losses[1] < 0.1 * losses[0] and printed.endswith("train: 24 of 24 are right\n")
+    assert losses[1] < 0.1 * losses[0] and printed.endswith("train: 3 of 3 are right\n")
     model = Model.load(str(tmp_path / "train.pt"))
     assert [answer.text for answer in model.answer(["& p q", "! x"])] == ["p 1 q 1", "x 0"]
     assert model.domain == "prop"
