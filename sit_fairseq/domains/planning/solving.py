@@ -159,7 +159,7 @@ class ModelActions:
 
     def __init__(self, model: Any, actions: int = 5, batch_size: int = 64) -> None:
         self._tokens, self._batch_size = model.core.vocabulary.dictionary, batch_size
-        beam = max(actions, _BEAM)
+        self._actions, beam = actions, max(actions, _BEAM)
         self._options = SearchOptions(beam=beam, nbest=actions, normalize=False, max_len_a=0)
         self._models, self._grammar = [model.core], ActionGrammar(model.symbols)
         self._words = frozenset(model.base_tokens)
@@ -182,7 +182,8 @@ class ModelActions:
                 sources = self._tokens.encode(list(map(" ".join, sentences)))
                 for place, hypotheses in zip(places, search(sources)):
                     found[place] = [
-                        (self._tokens.decode(h.tokens).split(), float(h.score)) for h in hypotheses
+                        (self._tokens.decode(h.tokens).split(), float(h.score))
+                        for h in hypotheses[: self._actions]
                     ]
         return [found.get(place, []) for place in range(len(questions))]
 

@@ -97,7 +97,7 @@ def test_the_first_action_is_the_likeliest_however_few_are_asked_for(model):
         for every in [sorted(applicable(one.domain, one.problem.initial, one.problem.sorts))]
     ]
     first, several = ModelActions(model, 1)(questions), ModelActions(model, 40)(questions)
-    assert [one[0][0] for one in first] == [some[0][0] for some in several]
+    assert [[words for words, _ in one] for one in first] == [[some[0][0]] for some in several]
 
 
 def test_actions_that_change_nothing_are_not_asked_about():
