@@ -21,7 +21,7 @@ _TOKENS = 200_000
 
 # The least width of the beam: a narrower one loses the likeliest action, where its first word has less
 # probability than one that many actions share.
-_BEAM = 5
+_BEAM = 3
 
 
 @dataclass(frozen=True)
