@@ -115,7 +115,7 @@ class Layout(Protocol):
     Attributes:
         canonical: (B*K, T) canonical ids.
         streams: of the sequences.
-        padding: (B*K, T) True at padding, None if there is none.
+        padding: (B*K, T) True at padding; None where no sequence is padded.
     """
 
     canonical: Tensor

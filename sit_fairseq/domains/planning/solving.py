@@ -94,16 +94,17 @@ class _Task:
         return self.goal is None and bool(self.front) and self.calls < self._options.budget
 
     def questions(self) -> List["Question"]:
-        """The states to ask about, with what can be done there, changes them, and can be written."""
+        """The states to ask about, with the actions that lead from each to another state."""
         found = []
         for node in self.front:
             sentence, actions = self._writer.sentence(node.state), []
             there = set(sentence)
+            known = self._seen if self._options.onward else {node.state}
             for action in sorted(applicable(self.domain, node.state, self.problem.sorts)):
                 written = self._writer.written(action)
-                after = apply(self.domain, node.state, action)
-                old = after in self._seen if self._options.onward else after == node.state
-                actions += [written] if there.issuperset(written[1:]) and not old else []
+                if there.issuperset(written[1:]):
+                    after = apply(self.domain, node.state, action)
+                    actions += [written] if after not in known else []
             found.append((sentence, actions))
         return found
 

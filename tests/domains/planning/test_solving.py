@@ -89,7 +89,7 @@ def test_what_a_file_asks_for_beyond_the_known_domain_is_kept():
 
 
 def test_the_first_action_is_the_likeliest_however_few_are_asked_for(model):
-    """Whatever share its first word has of all actions."""
+    """Also where other actions share a first word that is likelier than that of this action."""
     writers = [writer(name, problem) for name, problem in PROBLEMS.items()]
     questions = [
         (one.sentence(one.problem.initial), [*map(one.written, every)])
