@@ -11,7 +11,7 @@ def random_actions(questions: List[Question]) -> List[List[Tuple[List[str], floa
     """All actions in random order, which the sentence draws."""
     found = []
     for sentence, actions in questions:
-        actions = list(actions)
+        actions = [words for words, _ in actions]
         Random(" ".join(sentence)).shuffle(actions)
         found.append([(action, -log(len(actions))) for action in actions])
     return found

@@ -24,8 +24,9 @@ from sit_fairseq.domains import Domain
 from sit_fairseq.domains.planning import learnt
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.learnt import Learnt
-from sit_fairseq.domains.planning.sentences import Writer, colours, number
+from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import Atom, PlanningDomain, Problem
+from sit_fairseq.domains.planning.symmetry import colours, number
 from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict

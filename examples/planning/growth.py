@@ -35,7 +35,8 @@ def measure(ask: Any, blocks: Sequence[int], number: int) -> Dict[str, Dict[str,
             problem = blocksworld(size, rng)
             if not problem.goal <= problem.initial:
                 tasks.append(writer("blocksworld", problem))
-        found = [one for _, one in solve(ask, tasks, PlanSearch(1, _STATES * size))]
+        search = PlanSearch(budget=_STATES * size, onward=False)
+        found = [one for _, one in solve(ask, tasks, search)]
         verified = sum(one.plan is not None for one in found)
         calls = sum(one.calls for one in found) / number
         result[str(size)] = {

@@ -81,7 +81,7 @@ def goal_count(writers: Sequence[Writer], states: int = 1000) -> Iterator[Tuple[
         yield place, (found, calls)
 
 
-def searched(ask: Callable, onward: bool = False) -> Way:
+def searched(ask: Callable, onward: bool = True) -> Way:
     """The package's search for what is asked."""
 
     def way(writers: Sequence[Writer]) -> Iterator[Tuple[int, Outcome]]:
@@ -130,8 +130,8 @@ def rows(domain: str, args: argparse.Namespace) -> Iterator[List[Any]]:
     subprocess.run(list(map(str, train)), check=True)
     model = Model.load(out)
     ways: Dict[str, Way] = {
-        "greedy": searched(ModelActions(model, actions=1)),
-        "onward": searched(ModelActions(model, actions=1), onward=True),
+        "greedy": searched(ModelActions(model, actions=1), onward=False),
+        "onward": searched(ModelActions(model, actions=1)),
         "search": searched(ModelActions(model)),
         "random": searched(random_actions),
         "goal count": goal_count,

@@ -16,17 +16,25 @@ one that actions name.
 """
 
 from collections import Counter, defaultdict
-from hashlib import blake2b
 from random import Random
-from typing import Any, Container, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import (
+    Container,
+    Dict,
+    FrozenSet,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from sit_fairseq.domains.planning.learnt import Learnt
 from sit_fairseq.domains.planning.strips import Action, Atom, PlanningDomain, Problem, State
+from sit_fairseq.domains.planning.symmetry import MOST, distinct, marked, refined
 
 _WANTED, _REACHED, _STEP, _NOT = "?", "!", "<", "-"
-
-# The most times that an atom or an object is looked at to tell objects apart, and to mark some.
-_MOST = 200_000
 
 
 class Writer:
@@ -66,6 +74,11 @@ class Writer:
         self._done = self._useless - deleted
         self._shared = {learnt.both_ways(name) for name in domain.static}
         self._fixed = self._static(asked)
+        self._asked = _asked(problem)
+        constants = domain.constants
+        self._kinds = {
+            name: (sort, name in constants and name) for name, sort in problem.sorts.items()
+        }
 
     def sentence(self, state: State, rng: Optional[Random] = None) -> List[str]:
         """The tokens of a state, atoms in random order.
@@ -84,6 +97,13 @@ class Writer:
                 objects.reverse()
             tokens += [word, *objects]
         return tokens
+
+    def choices(self, state: State, actions: Iterable[Action]) -> Dict[Action, int]:
+        """One of each set of actions that are alike but for names, with their number.
+
+        A symbol-invariant model gives each of them the same probability.
+        """
+        return distinct(actions, self._kinds, [*state, *self._asked])
 
     def written(self, action: Action) -> List[str]:
         """The tokens of an action."""
@@ -182,40 +202,6 @@ def _after(pairs: Set[Tuple[str, str]]) -> Dict[str, Set[str]]:
     return found
 
 
-def colours(kinds: Mapping[str, Any], atoms: Sequence[Atom], rounds: int = 3) -> Dict[str, int]:
-    """Numbers for objects that do not depend on their names (Weisfeiler and Leman 1968).
-
-    An object begins as its sort; in each round it learns the atoms that it is in and the numbers of
-    the other objects. What some renaming makes equal gets equal numbers; the converse need not be.
-    """
-    numbers = {name: number(kind) for name, kind in kinds.items()}
-    for _ in range(rounds):
-        seen: Dict[str, List[int]] = defaultdict(list)
-        for predicate, *names in atoms:
-            shape = (predicate, *(numbers[name] for name in names))
-            for place, name in enumerate(names):
-                seen[name].append(number((place, shape)))
-        numbers = {name: number((n, tuple(sorted(seen[name])))) for name, n in numbers.items()}
-    return numbers
-
-
-def _refined(kinds: Mapping[str, Any], atoms: Sequence[Atom]) -> Dict[str, int]:
-    """:func:`colours` after as many rounds as tell more objects apart, fewer in large problems."""
-    numbers, known = colours(kinds, atoms, 0), 0
-    for _ in range(_MOST // (1 + len(atoms) + len(kinds))):
-        if known == len(set(numbers.values())):
-            break
-        known = len(set(numbers.values()))
-        numbers = colours(numbers, atoms, 1)
-    return numbers
-
-
-def number(value: object) -> int:
-    """A number for a value made of texts and numbers, the same in every process."""
-    text = repr(value).encode()
-    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
-
-
 def naming(problem: Problem) -> Dict[str, str]:
     """The names that objects have in sentences, by their names in the problem.
 
@@ -225,20 +211,24 @@ def naming(problem: Problem) -> Dict[str, str]:
     It has one only between objects that differ and that no refinement tells apart; and in problems so
     large that marking one after the other would take long.
     """
-    goal = [(f"{a[0]}{_WANTED}", *a[1:]) for a in problem.goal]
-    goal += [(f"{a[0]}{_NOT}{_WANTED}", *a[1:]) for a in problem.without]
-    atoms = [*problem.initial, *goal]
-    numbers = _refined(problem.sorts, atoms)
+    atoms = [*problem.initial, *_asked(problem)]
+    numbers = refined(problem.sorts, atoms)
     alike = len(numbers) - len(set(numbers.values()))
-    if alike * (len(atoms) + len(numbers)) > _MOST:
+    if alike * (len(atoms) + len(numbers)) > MOST:
         places = {name: (numbers[name], place) for place, name in enumerate(problem.sorts)}
         return _in_order(problem, sorted(places, key=places.get))
     while len(set(numbers.values())) < len(numbers):
         sizes = Counter(numbers.values())
         alike = min(one for one, size in sizes.items() if size > 1)
         one = next(name for name in problem.sorts if numbers[name] == alike)
-        numbers = _refined({**numbers, one: number((alike, "marked"))}, atoms)
+        numbers = marked(one, numbers, atoms)
     return _in_order(problem, sorted(problem.sorts, key=lambda name: numbers[name]))
+
+
+def _asked(problem: Problem) -> List[Atom]:
+    """The atoms of a problem's goal, told from those of a state."""
+    goal = [(f"{a[0]}{_WANTED}", *a[1:]) for a in problem.goal]
+    return goal + [(f"{a[0]}{_NOT}{_WANTED}", *a[1:]) for a in problem.without]
 
 
 def _in_order(problem: Problem, objects: Sequence[str]) -> Dict[str, str]:

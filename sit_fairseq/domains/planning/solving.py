@@ -5,6 +5,7 @@ all actions lead to such states, it goes back to the last state with another way
 """
 
 from dataclasses import dataclass, replace
+from math import log
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from sit_fairseq.domains.planning.applicable import applicable
@@ -21,7 +22,7 @@ _TOKENS = 200_000
 
 # The least width of the beam: a narrower one loses the likeliest action, where its first word has less
 # probability than one that many actions share.
-_BEAM = 3
+_BEAM = 5
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class PlanSearch:
 
     width: int = 1
     budget: int = 1000
-    onward: bool = False
+    onward: bool = True
 
     def __post_init__(self) -> None:
         for name in ("width", "budget"):
@@ -94,18 +95,19 @@ class _Task:
         return self.goal is None and bool(self.front) and self.calls < self._options.budget
 
     def questions(self) -> List["Question"]:
-        """The states to ask about, with the actions that lead from each to another state."""
+        """The states to ask about, each with one of the actions that are alike."""
         found = []
         for node in self.front:
             sentence, actions = self._writer.sentence(node.state), []
             there = set(sentence)
             known = self._seen if self._options.onward else {node.state}
-            for action in sorted(applicable(self.domain, node.state, self.problem.sorts)):
-                written = self._writer.written(action)
-                if there.issuperset(written[1:]):
+            every = applicable(self.domain, node.state, self.problem.sorts)
+            for action in sorted(every, key=self._writer.written):
+                if there.issuperset(self._writer.written(action)[1:]):
                     after = apply(self.domain, node.state, action)
-                    actions += [written] if after not in known else []
-            found.append((sentence, actions))
+                    actions += [action] if after not in known else []
+            choices = self._writer.choices(node.state, actions)
+            found.append((sentence, [(self._writer.written(one), n) for one, n in choices.items()]))
         return found
 
     def follow(self, answers: Sequence[List[Tuple[List[str], float]]]) -> None:
@@ -142,10 +144,10 @@ class _Task:
         return Solution(plan if failure is None else None, self.calls, self.first)
 
 
-# The words of a state, and of each action that can be taken there.
-Question = Tuple[List[str], List[List[str]]]
+# The words of a state, and of actions that can be taken there, each with the number of those alike.
+Question = Tuple[List[str], List[Tuple[List[str], int]]]
 
-# Gives actions for each of some questions, best first, with their log-probabilities.
+# Gives actions for each of some questions, best first, with the log-probability of all those alike.
 Ask = Callable[[List[Question]], List[List[Tuple[List[str], float]]]]
 
 
@@ -161,13 +163,14 @@ class ModelActions:
     def __init__(self, model: Any, actions: int = 5, batch_size: int = 64) -> None:
         self._tokens, self._batch_size = model.core.vocabulary.dictionary, batch_size
         self._actions, beam = actions, max(actions, _BEAM)
-        self._options = SearchOptions(beam=beam, nbest=actions, normalize=False, max_len_a=0)
+        self._options = SearchOptions(beam=beam, nbest=beam, normalize=False, max_len_a=0)
         self._models, self._grammar = [model.core], ActionGrammar(model.symbols)
         self._words = frozenset(model.base_tokens)
 
     def __call__(self, questions: List[Question]) -> List[List[Tuple[List[str], float]]]:
         found: Dict[int, List[Tuple[List[str], float]]] = {}
-        known = [[a for a in actions if a[0] in self._words] for _, actions in questions]
+        numbers = [{tuple(a): n for a, n in some if a[0] in self._words} for _, some in questions]
+        known = [list(map(list, some)) for some in numbers]
         sizes = {
             place: (len(some), len(set(some)))
             for place, (some, _) in enumerate(questions)
@@ -182,10 +185,12 @@ class ModelActions:
             with self._tokens.names_of_one_call():
                 sources = self._tokens.encode(list(map(" ".join, sentences)))
                 for place, hypotheses in zip(places, search(sources)):
-                    found[place] = [
-                        (self._tokens.decode(h.tokens).split(), float(h.score))
-                        for h in hypotheses[: self._actions]
-                    ]
+                    scores = {}
+                    for one in hypotheses:
+                        words = tuple(self._tokens.decode(one.tokens).split())
+                        scores[words] = float(one.score) + log(numbers[place][words])
+                    best = sorted(scores, key=scores.get, reverse=True)[: self._actions]
+                    found[place] = [(list(words), scores[words]) for words in best]
         return [found.get(place, []) for place in range(len(questions))]
 
 

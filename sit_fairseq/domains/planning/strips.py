@@ -7,7 +7,8 @@ predicates, which begin no atom of a state: an object has one sort. A ground act
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import FrozenSet, Iterable, Iterator, Mapping, Optional, Sequence, Tuple
+from itertools import chain
+from typing import Dict, FrozenSet, Iterable, Iterator, Mapping, Optional, Sequence, Tuple
 
 Atom = Tuple[str, ...]
 Action = Tuple[str, ...]
@@ -83,10 +84,13 @@ class PlanningDomain:
 
     @cached_property
     def constants(self) -> Tuple[str, ...]:
-        """The objects that the atoms of operators name."""
-        operators = self.operators.values()
-        atoms = [(o, a) for o in operators for a in (*o.before, *o.without, *o.add, *o.delete)]
-        return tuple(dict.fromkeys(t for o, a in atoms for t in a[1:] if t not in o.parameters))
+        """The objects that operators name."""
+        found: Dict[str, None] = {}
+        for one in self.operators.values():
+            atoms = (*one.before, *one.without, *one.add, *one.delete)
+            terms = chain(*(atom[1:] for atom in atoms), *one.distinct, *one.same)
+            found.update((term, None) for term in terms if term not in one.parameters)
+        return tuple(found)
 
 
 @dataclass(frozen=True)
