@@ -4,7 +4,7 @@ A state that was seen before is not entered again, so that the search never goes
 all actions lead to such states, it goes back to the last state with another way on.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
@@ -162,8 +162,7 @@ class ModelActions:
 
     def __init__(self, model: Any, actions: int = 5, batch_size: int = 64) -> None:
         self._tokens, self._batch_size = model.core.vocabulary.dictionary, batch_size
-        self._actions, beam = actions, max(actions, _BEAM)
-        self._options = SearchOptions(beam=beam, nbest=beam, normalize=False, max_len_a=0)
+        self._actions, self._beam = actions, max(actions, _BEAM)
         self._models, self._grammar = [model.core], ActionGrammar(model.symbols)
         self._words = frozenset(model.base_tokens)
 
@@ -179,8 +178,14 @@ class ModelActions:
         for places in longest_first(sizes, self._batch_size, _TOKENS):
             sentences = [questions[place][0] for place in places]
             self._grammar.tell(zip(sentences, (known[place] for place in places)))
-            longest = max(len(action) for place in places for action in known[place])
-            options = replace(self._options, max_len_b=longest)
+            beam = min(self._beam, max(len(known[place]) for place in places))
+            options = SearchOptions(
+                beam=beam,
+                nbest=beam,
+                normalize=False,
+                max_len_a=0,
+                max_len_b=max(len(action) for place in places for action in known[place]),
+            )
             search = BeamSearch(self._models, options, grammar=self._grammar)
             with self._tokens.names_of_one_call():
                 sources = self._tokens.encode(list(map(" ".join, sentences)))
