@@ -1,6 +1,6 @@
 """The grammar of actions: those that are applicable where a sentence is asked about."""
 
-from typing import Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from sit_fairseq.search.grammar import Grammar, slotted
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -31,14 +31,25 @@ class ActionGrammar(Grammar):
         self._pattern = SymbolPattern(symbols)
         self._told: Dict[Tuple[Token, ...], _Node] = {}
 
-    def tell(self, sentences: Iterable[Tuple[List[str], List[List[str]]]]) -> None:
-        """Takes sentences, each with its actions, in the place of those before."""
-        self._told = {}
-        for sentence, actions in sentences:
+    def told(self, sentences: Iterable[Tuple[List[str], List[List[str]]]]) -> Iterator[List[int]]:
+        """Takes sentences, each with its actions, and yields the places of those taken.
+
+        They are all, but for sentences that stand there again with other actions: these come later.
+        """
+        left = []
+        for place, (sentence, actions) in enumerate(sentences):
             source, _ = slotted(sentence, (), self._sort)
-            root = self._told[tuple(source)] = _Node()
-            for action in actions:
-                root.add(slotted(sentence, action, self._sort)[1])
+            answers = [tuple(slotted(sentence, action, self._sort)[1]) for action in actions]
+            left.append((place, tuple(source), answers))
+        while left:
+            taken: Dict[Tuple[Token, ...], List[Tuple[Token, ...]]] = {}
+            later = [one for one in left if taken.setdefault(one[1], one[2]) != one[2]]
+            self._told = {source: _Node() for source in taken}
+            for source, answers in taken.items():
+                for answer in answers:
+                    self._told[source].add(answer)
+            yield [one[0] for one in left if one not in later]
+            left = later
 
     def start(self, source: Tuple[Token, ...]) -> _Node:
         return self._told[source]

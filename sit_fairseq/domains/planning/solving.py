@@ -175,28 +175,29 @@ class ModelActions:
             for place, (some, _) in enumerate(questions)
             if known[place]
         }
-        for places in longest_first(sizes, self._batch_size, _TOKENS):
-            sentences = [questions[place][0] for place in places]
-            self._grammar.tell(zip(sentences, (known[place] for place in places)))
-            beam = min(self._beam, max(len(known[place]) for place in places))
-            options = SearchOptions(
-                beam=beam,
-                nbest=beam,
-                normalize=False,
-                max_len_a=0,
-                max_len_b=max(len(action) for place in places for action in known[place]),
-            )
-            search = BeamSearch(self._models, options, grammar=self._grammar)
-            with self._tokens.names_of_one_call():
-                sources = self._tokens.encode(list(map(" ".join, sentences)))
-                for place, hypotheses in zip(places, search(sources)):
-                    scores = {}
-                    for one in hypotheses:
-                        words = tuple(self._tokens.decode(one.tokens).split())
-                        scores[words] = float(one.score) + log(numbers[place][words])
-                    best = sorted(scores, key=scores.get, reverse=True)[: self._actions]
-                    found[place] = [(list(words), scores[words]) for words in best]
+        for batch in longest_first(sizes, self._batch_size, _TOKENS):
+            for taken in self._grammar.told((questions[at][0], known[at]) for at in batch):
+                places = [batch[at] for at in taken]
+                sentences = [" ".join(questions[place][0]) for place in places]
+                beam = min(self._beam, max(len(known[place]) for place in places))
+                longest = max(len(action) for place in places for action in known[place])
+                options = SearchOptions(beam, beam, normalize=False, max_len_b=longest)
+                search = BeamSearch(self._models, options, grammar=self._grammar)
+                with self._tokens.names_of_one_call():
+                    for place, some in zip(places, search(self._tokens.encode(sentences))):
+                        found[place] = self._best(some, numbers[place])
         return [found.get(place, []) for place in range(len(questions))]
+
+    def _best(
+        self, hypotheses: List[Any], numbers: Dict[Tuple[str, ...], int]
+    ) -> List[Tuple[List[str], float]]:
+        """The actions of a question, with the log-probability of all those alike."""
+        scores = {}
+        for one in hypotheses:
+            words = tuple(self._tokens.decode(one.tokens).split())
+            scores[words] = float(one.score) + log(numbers[words])
+        best = sorted(scores, key=scores.get, reverse=True)
+        return [(list(words), scores[words]) for words in best[: self._actions]]
 
 
 def solve(

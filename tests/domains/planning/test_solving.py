@@ -100,6 +100,20 @@ def test_the_first_action_is_the_likeliest_however_few_are_asked_for(model):
     assert [[words for words, _ in one] for one in first] == [[some[0][0]] for some in several]
 
 
+def test_a_state_of_two_searches_has_the_actions_that_each_has_left(model):
+    """They came to it on different ways, so that other states are new to them."""
+    one = writer("visitall", PROBLEMS["visitall"])
+    every = [
+        (one.written(action), 1)
+        for action in sorted(applicable(one.domain, one.problem.initial, one.problem.sorts))
+    ]
+    asked = [(one.sentence(one.problem.initial), [action]) for action in every]
+    ask = ModelActions(model)
+    found = ask([*asked, asked[0]])
+    assert [words for ((words, _),) in found] == [words for words, _ in (*every, every[0])]
+    assert found == [*ask(asked[:1]), *ask(asked[1:]), *ask(asked[:1])]
+
+
 def test_actions_that_change_nothing_are_not_asked_about():
     """A lamp that is on can be lit again."""
     operator = Operator("light", {"?x": frozenset({"place"})}, (), (("visited", "?x"),), ())
