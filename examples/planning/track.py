@@ -25,12 +25,14 @@ from time import process_time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from examples.planning.chance import random_actions
-from examples.planning.folders import problems_in
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.learnt import Learnt, read
+from sit_fairseq.domains.planning.matching import match
+from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem, read_text
 from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, solve
 from sit_fairseq.domains.planning.strips import apply
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.in_time import in_time
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.result_file import markdown_table
@@ -105,7 +107,6 @@ def measure(writers: Sequence[Writer], way: Way, seconds: float) -> Dict[str, An
             outcomes[place] = outcome
     lengths = [length for length, _ in outcomes.values() if length is not None]
     return {
-        "problems": len(writers),
         "solved": len(lengths),
         "actions": sum(lengths) / max(1, len(lengths)),
         "states": sum(calls for _, calls in outcomes.values()) / max(1, len(outcomes)),
@@ -114,11 +115,18 @@ def measure(writers: Sequence[Writer], way: Way, seconds: float) -> Dict[str, An
     }
 
 
-def writers_of(folder: Path, learnt: Sequence[Learnt], model: Model) -> Iterator[Writer]:
-    """The problems of a folder, as the model is asked."""
-    words = frozenset(model.base_tokens)
-    for _, found in problems_in(str(folder), learnt):
-        yield Writer(found.learnt, found.domain, found.problem, words)
+def writers_of(
+    domain: Path, problems: Sequence[Path], learnt: Sequence[Learnt], model: Model
+) -> Iterator[Writer]:
+    """The problems of some files, as the model is asked; a line for each that it cannot be asked."""
+    text, words = read_domain(read_text(str(domain)), str(domain)), frozenset(model.base_tokens)
+    for path in map(str, problems):
+        try:
+            found = match(read_problem(read_text(path), path, text), path, learnt)
+        except UserError as error:
+            print(error)
+        else:
+            yield Writer(found.learnt, found.domain, found.problem, words)
 
 
 def rows(domain: str, args: argparse.Namespace) -> Iterator[List[Any]]:
@@ -137,12 +145,13 @@ def rows(domain: str, args: argparse.Namespace) -> Iterator[List[Any]]:
         "goal count": goal_count,
     }
     for name in args.sets:
+        problems = sorted((source / "testing" / name).glob("*.pddl"))
         writers: List[Writer] = []
         for way, search in ways.items():
             path = out / f"{name}, {way}.json"
             if not path.exists():
                 writers = writers or list(
-                    writers_of(source / "testing" / name, read(str(out)), model)
+                    writers_of(source / "domain.pddl", problems, read(str(out)), model)
                 )
                 found = measure(writers, search, args.seconds)
                 with replacing(str(path)) as (file,):
@@ -150,8 +159,8 @@ def rows(domain: str, args: argparse.Namespace) -> Iterator[List[Any]]:
             found = json.loads(path.read_text(encoding="utf-8"))
             if found["limit"] != args.seconds:
                 raise SystemExit(f"{path} was measured with other --seconds; name another folder")
-            low, high = Proportion(found["solved"], found["problems"]).interval()
-            share = f"{found['solved']} of {found['problems']}"
+            low, high = Proportion(found["solved"], len(problems)).interval()
+            share = f"{found['solved']} of {len(problems)}"
             numbers = [f"{found[key]:.1f}" for key in ("actions", "states", "seconds")]
             yield [domain, name, way, share, f"{100 * low:.0f}–{100 * high:.0f} %", *numbers]
 

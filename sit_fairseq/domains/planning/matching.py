@@ -85,17 +85,21 @@ def match(
         UserError: it is of none, and which there are; or no action can take its objects.
     """
     domain, problem = by_kind(read)
-    near: Optional[Learnt] = None
+    near = ""
     for one in learnt:
         for found in _correspondences(one.domain, domain, by_structure):
             sorts = _sorts(one, domain, problem, found)
-            if sorts is not None:
+            new = [thing for thing, kind in problem.sorts.items() if sorts.get(kind, "") is None]
+            if not new:
                 return _match(one, domain, problem, found, sorts)
-            near = one
+            near = f"{name} has the actions of {one.domain.name}, but"
     types = lacking(read)
-    if near is not None and types:
+    if near and types:
         fault = f"no object is of type {' or '.join(types)}, as in (:objects a b - {types[0]})"
-        raise UserError(f"{name} has the actions of {near.domain.name}, but {fault}")
+        raise UserError(f"{near} {fault}")
+    if near:
+        fault = f"the model was trained on no object that the same actions take as {new[0]}"
+        raise UserError(f"{near} {fault}; change --path")
     names = ", ".join(one.domain.name for one in learnt)
     known = "by its structure" if by_structure else "by its names, with --no-matching"
     reason = f"is no domain that the model knows {known}: these are {names}"
@@ -243,9 +247,9 @@ def _atoms(
 
 def _sorts(
     learnt: Learnt, domain: PlanningDomain, problem: Problem, found: _Found
-) -> Optional[Dict[str, str]]:
-    """The sort of each kind of objects; None if some kind is of no sort. A kind that no action
-    takes is left out, if nothing that counts is said of its objects."""
+) -> Dict[str, Optional[str]]:
+    """The sort of each kind of objects, None for a kind of no sort. A kind that no action takes is left
+    out, if nothing that counts is said of its objects."""
     known, theirs = learnt.domain, {}
     for name, (other, places) in found.operators.items():
         names = _names(domain, other)
@@ -262,5 +266,4 @@ def _sorts(
     for name, kind in problem.sorts.items():
         if name in named:
             theirs.setdefault(kind, set())
-    sorts = {kind: by_role.get(frozenset(where)) for kind, where in theirs.items()}
-    return None if None in sorts.values() else sorts
+    return {kind: by_role.get(frozenset(where)) for kind, where in theirs.items()}

@@ -115,11 +115,17 @@ def test_objects_without_a_type_are_said_to_lack_it():
         matched(LOGISTICS, text.replace("box town", "box"))
 
 
+def test_an_object_of_a_new_kind_is_named():
+    """Planes fly from planes here, so that the plane p is taken as none was in training."""
+    text = LOGISTICS.replace("(?v - plane ?from ?to - field)", "(?v ?from - plane ?to - field)")
+    with pytest.raises(UserError, match="has the actions of logistics, but .* take as p; change"):
+        matched(text, PARCEL)
+
+
 @pytest.mark.parametrize(
     "before, after",
     [
         (":effect (and (is ?v ?to) (not (is ?v ?from)))", ":effect (and (is ?v ?to))"),
-        ("(?v - plane ?from ?to - field)", "(?v ?from - plane ?to - field)"),
         ("(of ?t ?a) (of ?t ?b)", "(of ?t ?a)"),
         ("(is ?v ?a) (of ?t ?a)", "(is ?v ?a) (not (is ?v ?b)) (of ?t ?a)"),
         ("(is ?v ?to) (not (is ?v ?from))", "(is ?v f1) (not (is ?v ?from))"),
