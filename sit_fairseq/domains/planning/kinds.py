@@ -3,10 +3,12 @@
 A file says in two ways what an object is: by a type, or by an atom such as ``(truck t1)`` that no
 action changes. Hierarchies of types say it several times over. An object's kind is all that holds for
 it of what actions ask of some parameter. Kinds are the sorts of what is made here.
+
+A domain may have predicates that are *told*, ``(equipped_for_imaging rover1)``: they stay atoms.
 """
 
 from dataclasses import replace
-from typing import Dict, FrozenSet, List, Mapping, Set, Tuple
+from typing import Collection, Dict, FrozenSet, Iterable, List, Mapping, Set, Tuple
 
 from sit_fairseq.domains.planning.pddl_files import OBJECT, PddlDomain, PddlProblem
 from sit_fairseq.domains.planning.strips import Atom, Operator, PlanningDomain, Problem
@@ -35,10 +37,28 @@ def label(kind: Kind) -> str:
     return " + ".join(sorted(kind)) or OBJECT
 
 
-def with_kinds(read: PddlDomain, sorts: Mapping[Kind, str]) -> PlanningDomain:
+def said_of_types(kinds: Iterable[Kind]) -> List[str]:
+    """The static unary predicates that hold for objects with types alone: what they can, not are."""
+    kinds = list(kinds)
+    untyped = {part for kind in kinds if all(map(_of_atom, kind)) for part in kind}
+    return sorted({p[1:-1] for kind in kinds for p in kind if _of_atom(p) and p not in untyped})
+
+
+def _of_atom(part: str) -> bool:
+    return part.startswith("(")
+
+
+def without_told(kinds: Iterable[Kind], told: Collection[str]) -> Set[Kind]:
+    """Kinds but for predicates that are told."""
+    return {frozenset(part for part in kind if part[1:-1] not in told) for kind in kinds}
+
+
+def with_kinds(
+    read: PddlDomain, sorts: Mapping[Kind, str], told: Collection[str] = ()
+) -> PlanningDomain:
     """A domain whose parameters have the sorts of kinds in place of types. Predicates that say what an
-    object is are left out."""
-    domain, asked = read.domain, _asked(read.domain)
+    object is are left out, but for those that are told."""
+    domain, asked = read.domain, _asked(read.domain).difference(told)
     return PlanningDomain(
         domain.name,
         {name: n for name, n in domain.predicates.items() if name not in asked},

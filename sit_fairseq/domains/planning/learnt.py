@@ -11,7 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Collection, Dict, List, Mapping, Sequence
 
-from sit_fairseq.domains.planning.kinds import Kind, label, roles, with_kinds
+from sit_fairseq.domains.planning.kinds import (
+    Kind,
+    label,
+    roles,
+    said_of_types,
+    with_kinds,
+    without_told,
+)
 from sit_fairseq.domains.planning.pddl_files import PddlDomain, read_domain, read_text
 from sit_fairseq.domains.planning.strips import PlanningDomain
 from sit_fairseq.errors import UserError
@@ -34,6 +41,7 @@ class Learnt:
         prefix: of the words for predicates and actions.
         unwritten: predicates whose atoms follow from the others. A sentence has those of the goal.
         ordered: static predicates that are strict orders. A sentence has their single steps.
+        told: static unary predicates that sentences write, where others make the sort of an object.
         both: the words for two atoms of a static predicate, one in each direction, where these are
             not the predicate with ``~``.
     """
@@ -44,12 +52,18 @@ class Learnt:
     prefix: str = ""
     unwritten: Sequence[str] = ()
     ordered: Sequence[str] = ()
+    told: Sequence[str] = ()
     both: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def domain(self) -> PlanningDomain:
         """The domain, whose operators have the sorts of symbols."""
-        return with_kinds(self.read, self.by_kind)
+        return with_kinds(self.read, self.by_kind, self.told)
+
+    @cached_property
+    def structure(self) -> PlanningDomain:
+        """The domain but for what says what an object is."""
+        return with_kinds(self.read, {})
 
     @cached_property
     def read(self) -> PddlDomain:
@@ -80,14 +94,17 @@ def learn(text: str, name: str, kinds: Collection[Kind], ordered: Collection[str
         ordered: static predicates that are strict orders.
     """
     read = read_domain(text, name)
-    where = roles(with_kinds(read, {kind: label(kind) for kind in kinds}))
+    told = said_of_types(kinds)
+    sorts = without_told(kinds, told)
+    where = roles(with_kinds(read, {kind: label(kind) for kind in sorts}, told))
     alike: Dict[frozenset, List[List[str]]] = {}
-    for kind in sorted(kinds, key=sorted):
+    for kind in sorted(sorts, key=sorted):
         alike.setdefault(where.get(label(kind), frozenset()), []).append(sorted(kind))
     if len(alike) > len(SORTS):
         raise UserError(f"{name} has {len(alike)} kinds of objects, more than {len(SORTS)}")
     title = read.domain.name
-    return Learnt(text, dict(zip(SORTS, alike.values())), f"{title}:", f"{title}.", (), ordered)
+    named = dict(zip(SORTS, alike.values()))
+    return Learnt(text, named, f"{title}:", f"{title}.", (), ordered, told)
 
 
 def write(folder: str, learnt: Sequence[Learnt]) -> None:
@@ -106,7 +123,7 @@ def write(folder: str, learnt: Sequence[Learnt]) -> None:
             file.write(text)
 
 
-_FIELDS = ("sorts", "first", "prefix", "unwritten", "ordered", "both")
+_FIELDS = ("sorts", "first", "prefix", "unwritten", "ordered", "told", "both")
 
 
 def read(folder: str) -> List[Learnt]:

@@ -8,7 +8,18 @@ A file may ask in addition that two parameters differ. Where all names are equal
 
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Dict,
+    FrozenSet,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from sit_fairseq.domains.planning.kinds import by_kind, lacking, roles
 from sit_fairseq.domains.planning.learnt import Learnt
@@ -22,6 +33,9 @@ _STEPS = 100_000
 # Of a known operator, or of a predicate: the name in the file, and which place there each of its
 # parameters or objects has, from 0.
 Names = Mapping[str, Tuple[str, Tuple[int, ...]]]
+
+# A sort, and the predicates that are told of an object.
+_Sort = Tuple[str, FrozenSet[str]]
 
 
 @dataclass(frozen=True)
@@ -87,7 +101,7 @@ def match(
     domain, problem = by_kind(read)
     near = ""
     for one in learnt:
-        for found in _correspondences(one.domain, domain, by_structure):
+        for found in _correspondences(one.structure, domain, by_structure):
             sorts = _sorts(one, domain, problem, found)
             new = [thing for thing, kind in problem.sorts.items() if sorts.get(kind, "") is None]
             if not new:
@@ -111,7 +125,7 @@ def _match(
     domain: PlanningDomain,
     problem: Problem,
     found: "_Found",
-    sorts: Mapping[str, str],
+    sorts: Mapping[str, _Sort],
 ) -> Match:
     ours, known = {}, learnt.domain
 
@@ -136,11 +150,16 @@ def _match(
                 name, places = names[predicate]
                 yield (name, *(objects[place] for place in places))
 
-    objects = {name: sorts[kind] for name, kind in problem.sorts.items() if kind in sorts}
+    taken = {name: sorts[kind] for name, kind in problem.sorts.items() if kind in sorts}
+    objects = {name: sort for name, (sort, _) in taken.items()}
+    told = {(predicate, name) for name, (_, some) in taken.items() for predicate in some}
     parts = (problem.initial, problem.goal, problem.without)
+    initial, goal, without = (frozenset(translated(atoms)) for atoms in parts)
     seen = replace(known, operators=ours)
-    made = Problem(objects, *(frozenset(translated(atoms)) for atoms in parts))
-    return Match((domain, problem), learnt, seen, made, found.operators, found.predicates, sorts)
+    made = Problem(objects, initial | told, goal, without)
+    files = (domain, problem)
+    named = {kind: sort for kind, (sort, _) in sorts.items()}
+    return Match(files, learnt, seen, made, found.operators, found.predicates, named)
 
 
 def _names(domain: PlanningDomain, operator: str) -> List[str]:
@@ -247,7 +266,7 @@ def _atoms(
 
 def _sorts(
     learnt: Learnt, domain: PlanningDomain, problem: Problem, found: _Found
-) -> Dict[str, Optional[str]]:
+) -> Dict[str, Optional[_Sort]]:
     """The sort of each kind of objects, None for a kind of no sort. A kind that no action takes is left
     out, if nothing that counts is said of its objects."""
     known, theirs = learnt.domain, {}
@@ -256,14 +275,31 @@ def _sorts(
         for parameter, place in zip(_names(known, name), places):
             for kind in domain.operators[other].parameters[names[place]]:
                 theirs.setdefault(kind, set()).add((name, parameter))
-    ours = roles(known)
-    by_role: Dict[FrozenSet, str] = {
-        ours.get(sort, frozenset()): sort for sort in learnt.by_kind.values()
-    }
     counted = {other for other, _ in found.predicates.values()}
     said = problem.initial | problem.goal | problem.without
     named = {n for a in said if a[0] in counted for n in a[1:]}
     for name, kind in problem.sorts.items():
         if name in named:
             theirs.setdefault(kind, set())
-    return {kind: by_role.get(frozenset(where)) for kind, where in theirs.items()}
+    needs, bars = (
+        {
+            (one.name, parameter): {
+                a[0] for a in atoms if a[0] in learnt.told and a[1] == parameter
+            }
+            for one in known.operators.values()
+            for parameter in one.parameters
+            for atoms in [getattr(one, part)]
+        }
+        for part in ("before", "without")
+    )
+    ours = roles(known)
+
+    def sort_of(where: Set[Tuple[str, str]]) -> Optional[_Sort]:
+        told = frozenset().union(*(needs[role] for role in where))
+        for sort in learnt.sorts:
+            able = {r for r in ours.get(sort, ()) if needs[r] <= told and not bars[r] & told}
+            if able == where:
+                return sort, told
+        return None
+
+    return {kind: sort_of(where) for kind, where in theirs.items()}
