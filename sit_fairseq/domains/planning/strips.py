@@ -7,8 +7,7 @@ predicates, which begin no atom of a state: an object has one sort. A ground act
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Dict, FrozenSet, Iterable, Iterator, Mapping, Optional, Sequence, Tuple
+from typing import FrozenSet, Iterable, Iterator, Mapping, Optional, Sequence, Tuple
 
 Atom = Tuple[str, ...]
 Action = Tuple[str, ...]
@@ -84,13 +83,17 @@ class PlanningDomain:
 
     @cached_property
     def constants(self) -> Tuple[str, ...]:
-        """The objects that operators name."""
-        found: Dict[str, None] = {}
-        for one in self.operators.values():
-            atoms = (*one.before, *one.without, *one.add, *one.delete)
-            terms = chain(*(atom[1:] for atom in atoms), *one.distinct, *one.same)
-            found.update((term, None) for term in terms if term not in one.parameters)
-        return tuple(found)
+        """The objects that operators name: in atoms, then in what must differ or be the same."""
+        operators = self.operators.values()
+        terms = [
+            *((o, t) for o in operators for a in _atoms_of(o) for t in a[1:]),
+            *((o, t) for o in operators for pair in (*o.distinct, *o.same) for t in pair),
+        ]
+        return tuple(dict.fromkeys(t for o, t in terms if t not in o.parameters))
+
+
+def _atoms_of(operator: Operator) -> Tuple[Atom, ...]:
+    return (*operator.before, *operator.without, *operator.add, *operator.delete)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,13 @@
 """Files of other authors are read as problems of known domains."""
 
+import re
+
 import pytest
 from domains.planning.pddl_written import Author, unions
 from domains.planning.problems import DOMAINS, LEARNT, MODEL, PROBLEMS, problem
 
 from sit_fairseq.domains.planning.applicable import applicable
+from sit_fairseq.domains.planning.learnt import learn
 from sit_fairseq.domains.planning.matching import match
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
 from sit_fairseq.domains.planning.strips import Problem, apply, written
@@ -113,6 +116,46 @@ def test_objects_without_a_type_are_said_to_lack_it():
     text = PARCEL.replace(" box - thing", "").replace("c2 -", "c2 - town box")
     with pytest.raises(UserError, match="no object is of"):
         matched(LOGISTICS, text.replace("box town", "box"))
+
+
+DRONES = """(define (domain drones) (:types drone spot)
+  (:predicates (at ?d - drone ?s - spot) (can-film ?d - drone) (can-lift ?d - drone) (deaf ?d - drone)
+               (filmed ?s - spot) (empty ?s - spot))
+  (:action film :parameters (?d - drone ?s - spot) :precondition (and (at ?d ?s) (can-film ?d))
+    :effect (filmed ?s))
+  (:action lift :parameters (?d - drone ?s - spot)
+    :precondition (and (at ?d ?s) (can-lift ?d) (not (deaf ?d))) :effect (empty ?s)))"""
+
+
+@pytest.mark.parametrize("names", [{}, {"can-film": "sees", "can-lift": "off", "deaf": "can-lift"}])
+@pytest.mark.parametrize(
+    "told, able",
+    [
+        ("", ""),
+        ("can-film", "film"),
+        ("can-lift", "lift"),
+        ("can-film can-lift", "film lift"),
+        ("can-lift deaf", ""),
+        ("can-film can-lift deaf", "film"),
+    ],
+)
+def test_what_objects_with_types_can_do_is_told(told, able, names):
+    """Also where no training problem had it together, and where files call it otherwise."""
+    kinds = ({"drone", "(can-film)"}, {"drone", "(can-lift)"}, {"drone", "(deaf)"}, {"spot"})
+    known = learn(DRONES, "d.pddl", list(map(frozenset, kinds)), [])
+    assert known.told == ["can-film", "can-lift", "deaf"] and len(known.sorts) == 2
+
+    def called(text):
+        return re.sub("can-film|can-lift|deaf", lambda found: names.get(found[0], found[0]), text)
+
+    text = f"""(define (problem p) (:domain drones) (:objects x - drone s - spot)
+      (:init (at x s) {" ".join(f"({one} x)" for one in told.split())}) (:goal (filmed s)))"""
+    read = read_problem(called(text), "p.pddl", read_domain(called(DRONES), "d.pddl"))
+    found = match(read, "p.pddl", [known])
+    actions = applicable(found.domain, found.problem.initial, found.problem.sorts)
+    assert sorted(name for name, *_ in actions) == able.split()
+    asked = {atom[0] for atom in found.problem.initial if atom[0] in known.told}
+    assert asked <= set(told.split()) and ("film" in able) == ("can-film" in asked)
 
 
 def test_an_object_of_a_new_kind_is_named():
