@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set,
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.grammar import ActionGrammar
 from sit_fairseq.domains.planning.sentences import Writer
-from sit_fairseq.domains.planning.strips import Action, State, apply, execute, obstacle
+from sit_fairseq.domains.planning.strips import Action, State, apply, execute
 from sit_fairseq.errors import UserError
 from sit_fairseq.search.batches import longest_first
 from sit_fairseq.search.beam_search import BeamSearch
@@ -117,8 +117,6 @@ class _Task:
         for node, alternatives in zip(self.front, answers):
             for words, score in alternatives:
                 action = self._writer.action(words)
-                if obstacle(self.domain, node.state, self.problem.sorts, action):
-                    continue  # what two problems with the same sentence may differ in
                 if self.first is None:
                     self.first = action
                 state = apply(self.domain, node.state, action)
