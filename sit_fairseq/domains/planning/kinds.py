@@ -50,7 +50,7 @@ def _of_atom(part: str) -> bool:
 
 def without_told(kinds: Iterable[Kind], told: Collection[str]) -> Set[Kind]:
     """Kinds but for predicates that are told."""
-    return {frozenset(part for part in kind if part[1:-1] not in told) for kind in kinds}
+    return {kind.difference(f"({name})" for name in told) for kind in kinds}
 
 
 def with_kinds(
