@@ -32,9 +32,9 @@ class ActionGrammar(Grammar):
         self._told: Dict[Tuple[Token, ...], _Node] = {}
 
     def told(self, sentences: Iterable[Tuple[List[str], List[List[str]]]]) -> Iterator[List[int]]:
-        """Takes sentences, each with its actions, and yields the places of those taken.
+        """Takes sentences with their actions in the place of those before; yields their places.
 
-        They are all, but for sentences that stand there again with other actions: these come later.
+        Where a sentence comes twice, with different actions, the second waits for the next turn.
         """
         left = []
         for place, (sentence, actions) in enumerate(sentences):

@@ -62,7 +62,7 @@ class Learnt:
 
     @cached_property
     def structure(self) -> PlanningDomain:
-        """The domain but for what says what an object is."""
+        """The domain without types and without the predicates that act as types."""
         return with_kinds(self.read, {})
 
     @cached_property

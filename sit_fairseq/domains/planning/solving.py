@@ -95,7 +95,7 @@ class _Task:
         return self.goal is None and bool(self.front) and self.calls < self._options.budget
 
     def questions(self) -> List["Question"]:
-        """The states to ask about, each with one of the actions that are alike."""
+        """The states to ask about, each with its actions, of which one stands for all that are alike."""
         found = []
         for node in self.front:
             sentence, actions = self._writer.sentence(node.state), []
