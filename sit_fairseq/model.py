@@ -195,7 +195,7 @@ class Model:
         return self.core.reader.cfg.max_positions
 
     def answer(self, sentences: Iterable[str], **options: Any) -> List[Answer]:
-        """Answers sentences, in order; the options are those of :meth:`answers`."""
+        """Answers sentences, in order; the options are those of :meth:`answers` but ``skip``."""
         sentences = texts_of(sentences, "sentences")
         found: Dict[int, Answer] = {}
         for batch in self.answers(sentences, **options):

@@ -96,7 +96,8 @@ class RowMemory:
             self.cache.reorder_cache(rows)
         else:  # keys and values by layer, before transformers 4.5x
             self.cache = tuple(
-                tuple(part.index_select(0, rows) for part in layer) for layer in self.cache
+                tuple(part.index_select(0, rows.to(part.device)) for part in layer)
+                for layer in self.cache
             )
 
 
@@ -140,10 +141,8 @@ class RowModel(nn.Module):
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """The fault of a sentence that is too long for the model; words after "the sentence"."""
-        number, most = (
-            tokens.ne(self.vocabulary.dictionary.pad()).sum(),
-            self.max_decoder_positions(),
-        )
+        number = tokens.ne(self.vocabulary.dictionary.pad()).sum()
+        most = self.max_decoder_positions()
         return f"has {number} tokens, more than the {most} of the model" if number > most else None
 
     def encode(self, tokens: Tensor) -> RowContext:
@@ -265,7 +264,7 @@ class Names:
         config = model.generation_config
         bad = [*(config.bad_words_ids or []), *([one] for one in config.suppress_tokens or [])]
         hidden = [one for (one, *more) in bad if not more]
-        self._model = RowModel(model, *ids, hidden)
+        self._model, self._actual = RowModel(model, *ids, hidden), ids[0]
         self._forced = config.forced_bos_token_id
 
     def generate(
@@ -356,11 +355,12 @@ class Names:
         names = [self._names(text) for text in texts]
         sources = [self._read(text, own) for text, own in zip(texts, names)]
         targets = [self._read(text, own, False) for text, own in zip(answers, names)]
-        context = self._model.encode(self._padded(sources, True))
-        gold = context.slots.encode(self._padded(targets, True))
-        dictionary = self._model.vocabulary.dictionary
-        fed = F.pad(gold[:, :-1], (1, 0), value=dictionary.eos())
-        logits = self._model(fed, self._model.memory(context))
+        with torch.device("cpu"):  # whatever is in force for the caller
+            context = self._model.encode(self._padded(sources, True))
+            gold = context.slots.encode(self._padded(targets, True))
+            dictionary = self._model.vocabulary.dictionary
+            fed = F.pad(gold[:, :-1], (1, 0), value=dictionary.eos())
+            logits = self._model(fed, self._model.memory(context))
         return F.cross_entropy(logits.transpose(1, 2), gold, ignore_index=dictionary.pad())
 
     def _names(self, text: str) -> List[str]:
@@ -391,7 +391,7 @@ class Names:
         matches = list(self._pattern.finditer(text))
         texts = [match.group() for match in matches]
         slots = [f"@{'0' * in_order(text)}{names.index(text) + 1}" for text in texts]
-        actual = self._model._actual
+        actual = self._actual
         encode = partial(self._tokenizer, add_special_tokens=special)
 
         def plain(ids: List[int]) -> List[str]:
@@ -419,7 +419,7 @@ class Names:
         dictionary, word = self._model.vocabulary.dictionary, self._words[0]
         tokens = [dictionary[index] for index in indices]
         own = [names[int(token[1:]) - 1] for token in tokens if token[0] == "@"]
-        ids = [self._model._actual if token[0] == "@" else int(token) for token in tokens]
+        ids = [self._actual if token[0] == "@" else int(token) for token in tokens]
         text = self._tokenizer.decode(ids, skip_special_tokens=True)
         parts = text.split(word)
         if len(parts) != len(own) + 1:  # other tokens spell the word, too

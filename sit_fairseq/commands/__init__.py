@@ -23,7 +23,7 @@ from sit_fairseq.errors import UserError, advised, missing
 
 # What each verb does.
 VERBS: Dict[str, str] = {
-    "answer": "answers formulas as people write them, verified by a judge",
+    "answer": "answers problems as people write them, verified by a judge",
     "train": "trains a model of a domain on problems of yours, in a time that you name",
     "generate": "makes data of a domain at random: problems with their answers",
     "grid": "makes a test set with N samples per number of symbols and length",

@@ -34,7 +34,6 @@ interrupted run goes on where it stopped, and judges again what it has.
 """
 
 import argparse
-import codecs
 import inspect
 import json
 import os
@@ -53,13 +52,14 @@ from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.domains.sentence_solver import SentenceSolver
 from sit_fairseq.domains.solver import Limits, Solved, Solver, Status
 from sit_fairseq.errors import UserError, advised
-from sit_fairseq.storage.files import make_folder, model_file, replacing
+from sit_fairseq.storage.files import make_folder, model_file, replacing, typed_text
 from sit_fairseq.storage.journal import Journal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     first = (*parser.words, "-")[0]
     solver = (None if first.startswith("-") else find(first, "").solve) or SentenceSolver
+    parser.set_defaults(solver=solver)
     if solver.ending:
         parser.description = inspect.cleandoc(solver.__doc__ or "")
     add = parser.add_argument
@@ -97,7 +97,7 @@ def main(args: argparse.Namespace) -> None:
     from sit_fairseq.model import Model
 
     domain = find(args.domain, "")
-    if domain.solve is not None and "input" in args:
+    if args.solver is not (domain.solve or SentenceSolver):
         raise UserError(f"name the domain first: sit answer {args.domain}")
     given, path = _given(args, domain), _model_path(args, domain)
 
@@ -137,9 +137,8 @@ def _model_path(args: argparse.Namespace, domain: Domain) -> str:
 
 
 def _given(args: argparse.Namespace, domain: Domain) -> List[Tuple[int, str]]:
-    """The numbered problems of the command line, or those of ``--input`` with their lines, from 1. Bytes
-    that are no UTF-8 become U+FFFD."""
-    if domain.solve is not None:
+    """The numbered problems of the command line, or those of ``--input`` with their lines, from 1."""
+    if args.solver.ending:
         return list(enumerate(args.given, start=1))
     if bool(args.given) == bool(args.input):
         raise UserError("give problems, or a file of them by --input, and not both")
@@ -154,9 +153,7 @@ def _given(args: argparse.Namespace, domain: Domain) -> List[Tuple[int, str]]:
         data = sys.stdin.buffer.read() if args.input == "-" else Path(args.input).read_bytes()
     except OSError as error:
         raise UserError(f"{args.input} cannot be read: {error.strerror}", "input")
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise UserError(f"{args.input} is in UTF-16; save it as UTF-8", "input")
-    return (domain.split or _split)(data.decode("utf-8-sig", "replace"))
+    return (domain.split or _split)(typed_text(data, args.input, "input"))
 
 
 def _split(text: str) -> List[Tuple[int, str]]:

@@ -93,6 +93,7 @@ def main(args: argparse.Namespace) -> None:
     from sit_fairseq.conversion.mapping import Symbols, convert
     from sit_fairseq.conversion.original import read_baseline, read_vanilla
     from sit_fairseq.model import Model
+    from sit_fairseq.models.loading import KIND
     from sit_fairseq.storage import checkpoints
     from sit_fairseq.tasks.file_options import read_state
 
@@ -106,7 +107,7 @@ def main(args: argparse.Namespace) -> None:
     average = checkpoints.moving_average(state)
     if args.ema and average is None:
         raise UserError(f"{args.source} was trained without a moving average; leave out --ema")
-    own = original.model_options(state)["_name"] == "symbol_invariant_transformer"
+    own = original.model_options(state)["_name"] == KIND
     read = read_baseline if own else read_vanilla
     source = read(args.source, state, data=args.data, ema=args.ema)
     if average is not None and not args.ema:

@@ -146,6 +146,11 @@ def _metric(args: argparse.Namespace, given: set) -> str:
         raise UserError(reason, f"{name} {'generated' if file else 'path'}")
     if len(args.beams or []) > 1 and not people and args.verify is None:
         raise UserError("only a verified search has wider beams", "beams verify")
+    first = max(args.top_n or [1])
+    if first > 1 and "generated" in given:
+        raise UserError("a file has one answer to each sentence", "top_n generated")
+    if first > min(args.beams or [first]):
+        raise UserError(f"a beam of {min(args.beams)} has no {first} answers", "beams top_n")
     if not people and args.data is None:
         raise UserError("name the data: sit evaluate NAME DATA")
     if len(args.by) > 1 and not cells:

@@ -25,13 +25,13 @@ import os
 from dataclasses import fields
 from typing import Sequence
 
-from sit_fairseq.commands.judge import refusal
 from sit_fairseq.datasets.generation import generate, samples
 from sit_fairseq.datasets.options import add_options, at_least, default_of, from_options
 from sit_fairseq.datasets.pair_files import Pair
 from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.search.grammar import refusal
 from sit_fairseq.storage.files import replacing
 from sit_fairseq.symbols.pattern import SymbolPattern
 
@@ -111,7 +111,7 @@ def _write_held_out(domain: Domain, args: argparse.Namespace) -> None:
     if domain.held_out is None:
         raise UserError(f"the domain {args.domain} has no sets that people wrote", "held_out")
     for one in fields(domain.recipe) if domain.recipe else ():
-        if getattr(args, one.name) != default_of(one):
+        if getattr(args, one.name, default_of(one)) != default_of(one):
             raise UserError("held-out sets are fixed, not drawn", f"{one.name} held_out")
     sets = domain.held_out()
     paths = [os.path.join(args.out_prefix, f"{name}.src") for name in sets]

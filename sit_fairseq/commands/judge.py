@@ -30,7 +30,7 @@ from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
-from sit_fairseq.search.grammar import Grammar, refused, slotted
+from sit_fairseq.search.grammar import Grammar, refusal
 from sit_fairseq.storage.files import read_sentences
 from sit_fairseq.symbols.pattern import SymbolPattern
 
@@ -93,19 +93,6 @@ def _symbols(name: str) -> Optional[str]:
     """The pattern of a domain's symbols; None if the name is of none."""
     domain = domain_named(name)
     return None if domain is None else domain.symbols
-
-
-def refusal(grammar: Grammar, pattern: SymbolPattern, source: str, answer: str) -> Optional[str]:
-    """What a grammar refuses of an answer to a problem; None if it accepts all."""
-
-    def sort(token: str) -> Optional[str]:
-        return pattern.sorts[pattern.sort(token)] if pattern.is_symbol(token) else None
-
-    words = answer.split()
-    place = refused(grammar, *slotted(source.split(), words, sort))
-    if place is None:
-        return None
-    return f"{words[place]!r}, token {place + 1}" if place < len(words) else "its end"
 
 
 def _refusals(

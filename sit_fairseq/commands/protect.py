@@ -6,10 +6,10 @@
     sit protect messages.txt --try './translate.sh'
 
 Placeholders are ``%s``, ``{name}``, ``<b>`` and URLs. Each is replaced by a mask such as ``PH1``, and
-put back into the translation. A judge then compares both: each placeholder once, and those without
-a number in their order. A line that fails goes again with another mask, and at last in pieces, cut at
-its placeholders. A line that still fails is printed, named on standard error, and ends the command
-with status 1.
+put back into the translation. A judge then compares both: each placeholder as often as in the line,
+and those without a name or number in their order. A line that fails goes again with another mask, and
+at last in pieces, cut at its placeholders. A line that still fails is printed, named on standard
+error, and ends the command with status 1.
 
 COMMAND reads lines and writes as many. It is started for every 10,000 lines. Which masks a translator
 keeps differs much: --try sends 50 lines of the file with masks of a dozen forms, prints a table, and
@@ -131,8 +131,13 @@ def _protected(
     ladder: Ladder, lines: Iterator[str], journal: Optional[Journal] = None
 ) -> Iterator[Protected]:
     """The translations of lines, a block at a time; those of a journal are not made again."""
-    for entry, _ in zip(journal.entries if journal is not None else (), lines):
-        yield Protected(entry["text"], entry["rung"], Verdict(entry["verdict"]))
+    entries = journal.entries if journal is not None else ()
+    for number, (entry, _) in enumerate(zip(entries, lines), start=2):
+        try:
+            one = Protected(entry["text"], entry["rung"], Verdict(entry["verdict"]))
+        except (LookupError, ValueError):
+            raise journal.damaged(number)
+        yield one
     for block in blocks(lines, _BLOCK):
         ends = ["\r" * line.endswith("\r") for line in block]
         found = ladder([line.removesuffix("\r") for line in block])

@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 import sit_fairseq
 from sit_fairseq.datasets.options import add_options, at_least, from_options
-from sit_fairseq.domains import find, names
+from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage.files import make_folder, replacing
 
@@ -37,7 +37,11 @@ _TRIED = (8, 20)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("domain", metavar="NAME", help="the domain").completer = lambda **_: names()
-    first = (*parser.words, "-")[0]
+    first = (*parser.words, "--help")[0]
+    if first.startswith("-") and first not in ("-h", "--help"):
+        raise UserError(
+            "name the domain first, which has the options: sit train NAME FILE ... --out DIR"
+        )
     teacher = None if first.startswith("-") else find(first, "").train
     add("given", nargs="+", metavar="FILE", help=teacher.metavar if teacher else "its files")
     add("--out", required=True, metavar="DIR", help="the folder to write, with the model")
@@ -61,7 +65,7 @@ def main(args: argparse.Namespace) -> None:
     make_folder(args.out)
     note = out / "training.json"
     known = json.loads(note.read_text(encoding="utf-8")) if note.is_file() else {"asked": asked}
-    if known["asked"] != asked:
+    if known.get("asked") != asked:
         raise UserError(f"{args.out} has a training with other options; name another folder", "out")
     if (out / "model.pt").is_file():
         print(f"the model is in {args.out} already")
@@ -71,13 +75,13 @@ def main(args: argparse.Namespace) -> None:
             print(line, flush=True)
         _binarise(out)
     if "updates" not in known:
-        took = _seconds_of_an_update(out, teacher, domain.name)
+        took = _seconds_of_an_update(out, teacher, domain)
         left = 60 * args.minutes - (time.monotonic() - started)
         known["updates"] = max(50, int(_UPDATES * left / took))
         with replacing(str(note)) as (file,):
             json.dump(known, file)
     updates = known["updates"]
-    lines = _training(out, teacher, domain.name, _schedule(updates))
+    lines = _training(out, teacher, domain, _schedule(updates))
     with tqdm(total=updates, unit=" updates", disable=None) as bar:
         for number in lines:
             bar.update(number - bar.n)
@@ -107,31 +111,25 @@ def _schedule(updates: int) -> List[str]:
     return [*words, "--no-epoch-checkpoints", "--log-interval", str(min(20, updates // 5))]
 
 
-def _seconds_of_an_update(out: Path, teacher: Any, domain: str) -> float:
+def _seconds_of_an_update(out: Path, teacher: Any, domain: Domain) -> float:
     """How long an update takes, by a training that is thrown away."""
     first, last = _TRIED
     words = ["--lr-scheduler", "fixed", "--max-update", str(last), "--log-interval", "4"]
     words += ["--no-save", "--disable-validation"]
     times = {n: time.monotonic() for n in _training(out, teacher, domain, words, "trial")}
+    shutil.rmtree(out / "trial")
     return (times[last] - times[first]) / (last - first)
 
 
 def _training(
-    out: Path, teacher: Any, domain: str, words: List[str], folder: str = "checkpoints"
+    out: Path, teacher: Any, domain: Domain, words: List[str], folder: str = "checkpoints"
 ) -> Iterator[int]:
     """Runs fairseq-train, and yields the number of updates whenever it says so."""
     package = str(Path(sit_fairseq.__file__).parent)
     options = [str(out / "bin"), "--user-dir", package, "--task", "stream_translation"]
-    options += ["-s", "src", "-t", "tgt", "--domain", domain, "--symbols"]
-    options += [
-        *teacher.symbols.split("\n"),
-        *teacher.training,
-        "--save-dir",
-        str(out / folder),
-        "--log-format",
-        "json",
-        *words,
-    ]
+    options += ["-s", "src", "-t", "tgt", "--domain", domain.name]
+    options += ["--symbols", *domain.symbols.split("\n"), *teacher.training]
+    options += ["--save-dir", str(out / folder), "--log-format", "json", *words]
     for line in _lines(out, "fairseq_cli.train", options):
         found = re.search(r'"num_updates": "(\d+)"', line)
         if found and "train_inner" in line:

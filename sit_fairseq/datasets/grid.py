@@ -104,12 +104,20 @@ def grid_of_pairs(
     """A grid of the pairs of any task, with a cell for each number of symbols, which ``symbols_of``
     lists, and length that occurs. Of more than ``per_cell`` pairs of a cell a random choice is
     taken, in their order."""
-    cells: Dict[Tuple[int, int], List[Pair]] = {}
-    for pair in pairs:
-        tokens = pair[0].split()
-        cells.setdefault((len(symbols_of(tokens)), len(tokens)), []).append(pair)
+    pairs = list(pairs)
     grid, rng = Grid([], [], [], options, seed), Random(seed)
-    for (symbols, length), found in sorted(cells.items()):
-        size = min(per_cell or len(found), len(found))
-        grid.add(symbols, length, random_pairs(found, size, rng))
+    for (symbols, length), places in by_cell((pair[0] for pair in pairs), symbols_of).items():
+        size = min(per_cell or len(places), len(places))
+        grid.add(symbols, length, random_pairs([pairs[place] for place in places], size, rng))
     return grid
+
+
+def by_cell(
+    sources: Iterable[str], symbols_of: Callable[[Sequence[str]], List[str]]
+) -> Dict[Tuple[int, int], List[int]]:
+    """The places of sentences by the number of symbols and the length, in the order of these."""
+    cells: Dict[Tuple[int, int], List[int]] = {}
+    for place, source in enumerate(sources):
+        tokens = source.split()
+        cells.setdefault((len(symbols_of(tokens)), len(tokens)), []).append(place)
+    return dict(sorted(cells.items()))

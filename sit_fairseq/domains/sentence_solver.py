@@ -185,9 +185,8 @@ class SentenceSolver(Solver):
             return Solved(Status.impossible, reason=reason, **known)
         if text is None:
             return Solved(Status.unanswered, reason=reason, **known)
-        reason, decided = _UNVERIFIED[not possible], verdict not in _UNDECIDED
-        reason = _UNDECIDED.get(verdict, reason)
-        return Solved(Status.unverified, reason=reason, decided=decided, **known)
+        reason = _UNDECIDED.get(verdict, _UNVERIFIED[not possible])
+        return Solved(Status.unverified, reason=reason, decided=verdict.decided, **known)
 
     def _plain(self, names: Iterable[str]) -> bool:
         """Whether the symbols of data may be called so: each name is one word, and a symbol."""

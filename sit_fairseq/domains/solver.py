@@ -118,7 +118,7 @@ class Solver(ABC):
         return self.load()
 
     def about(self, place: int) -> str:
-        """What is known of a problem before a model is asked, for ``-v``."""
+        """What ``-v`` says of a problem that was looked at; empty for nothing."""
         return ""
 
     @abstractmethod

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
 from sit_fairseq.domains.by_name import accepting_judge, is_ours
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
@@ -106,6 +106,10 @@ class ModelAnswerer:
             yield {place: _answered(answer) for place, answer in batch.items()}
 
 
+def _plain(sentence: str) -> str:
+    return " ".join(sentence.split())
+
+
 def _answered(answer: Answer) -> Answered:
     if answer.text is None:
         return Answered([], reason=answer.reason)
@@ -133,7 +137,10 @@ class GivenAnswers:
         answers = self._lines
         if self._path.endswith(".jsonl"):
             known = self._by_source()
-            answers = [known[source] for source in sources if source in known]
+            lacking = [source for source in sources if _plain(source) not in known]
+            if lacking:
+                raise UserError(f"{self._path} has no answer to {excerpt(lacking[0])}", "generated")
+            answers = [known[_plain(source)] for source in sources]
         if len(answers) != len(sources):
             raise UserError(
                 f"{self._path} has {len(answers)} answers to {len(sources)} sentences", "generated"
@@ -149,7 +156,7 @@ class GivenAnswers:
                 entry = json.loads(line)
                 if "journal" in entry:  # the first line of a journal
                     continue
-                source, answer = str.strip(entry["source"]), " ".join(entry["answer"].split())
+                source, answer = _plain(entry["source"]), _plain(entry["answer"])
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 raise UserError(f"line {number} of {self._path} has no source with an answer")
             if found.setdefault(source, answer) != answer:

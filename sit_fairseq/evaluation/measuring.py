@@ -5,12 +5,12 @@ import sys
 from argparse import Namespace
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
-from sit_fairseq.datasets.grid import FILES, Grid, grid_of_pairs
+from sit_fairseq.datasets.grid import FILES, Cell, Grid, by_cell
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.domains import find
 from sit_fairseq.domains.by_name import domain_of, make_judge, of_file, refuse_other_domain
@@ -133,14 +133,19 @@ def _judged(how: Measurement, options: Namespace, judges: JudgePool) -> _Measure
     asked = _answerer(how)
     if isinstance(asked, ModelAnswerer):
         refuse_other_domain(how.semantics, partial(of_file, asked.model.domain), parameter="")
+    order: Sequence[int] = range(len(sources))
     if sorted(options.by) == ["length", "symbols"] and cells is None:
         pattern = _pattern(how.semantics, asked.symbols)
-        grid = grid_of_pairs(zip(sources, targets or sources), pattern.symbols, {})
-        sources, targets, cells = grid.sources, targets and grid.targets, grid.cells
+        places = by_cell(sources, pattern.symbols)
+        order = [*chain(*places.values())]
+        ends = accumulate(map(len, places.values()))
+        cells = [
+            Cell(*size, end - len(own), len(own)) for (size, own), end in zip(places.items(), ends)
+        ]
     problems = judge.problems(sources, targets, asked.symbols)
     how = replace(how, data=sha256_of([*sources, *(targets or ())]))
     answered = _answer(how, options, asked, problems, judges)
-    verdicts = [entry.verdicts for entry in answered]
+    verdicts = [answered[place].verdicts for place in order]
     best, box = [ranked[0] for ranked in verdicts], None
     if cells is not None:
         box = correct.Box(options.by.get("symbols") or 5, options.by.get("length") or 35)

@@ -23,7 +23,7 @@ class JudgePool(WorkerPool):
     """Judges pairs in parallel and in order; one that hangs or crashes the judge costs only itself.
 
     The arguments are those of :class:`WorkerPool`; ``workers=None`` is 0 for a quick judge, and 2
-    for others. ``number`` answers were judged so far, in as many ``seconds`` of the judge.
+    for others. ``number`` answers were judged so far; the judge took ``seconds`` for them.
     """
 
     unfinished = {End.timeout: Verdict.timeout, End.crash: Verdict.error}

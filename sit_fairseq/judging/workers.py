@@ -112,7 +112,7 @@ class _Worker:
         """Sends a message; that the process has ended is noticed where an answer is awaited."""
         try:
             self.connection.send(message)
-        except BrokenPipeError:
+        except ConnectionError:
             pass
 
     def stop(self) -> None:

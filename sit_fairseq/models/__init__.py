@@ -1,1 +1,1 @@
-"""Model architectures."""
+"""The networks: embeddings, attentions, layouts and stacks, and how fairseq registers them."""

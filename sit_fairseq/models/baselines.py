@@ -160,9 +160,9 @@ class TextVocabulary(Vocabulary):
                 name = self.dictionary.sorts[sort]
                 kind = f"symbols of the sort {name}" if name else "symbols"
                 return f"holds {sorts.count(sort)} {kind}, more than the {most} of the model"
-        named = len(fresh.name([], own))
-        if named < fresh.number:
-            return f"leaves {named - len(own)} names for {fresh.number - len(own)} further symbols"
+        left = len(fresh.name([], own)) - len(own)
+        if left + len(own) < fresh.number:
+            return f"leaves names for {left} more symbols, not for {fresh.number - len(own)}"
         return None
 
     def most_streams(self, tokens: Tensor) -> int:

@@ -35,7 +35,8 @@ class DecoderOptions:
         SYMBOL_EMBEDDINGS,
     )
     fresh_symbols: Any = option(
-        0, "most symbols of a target that its source lacks; of named sorts: table=1,column=2"
+        0,
+        "how many symbols a target may have that its source lacks; of named sorts: table=1,column=2",
     )
     stream_attention: str = option(
         "EP-DP-EA-DA-CP",

@@ -93,9 +93,8 @@ def _check_rows(embedding: TokenEmbedding, unused: Any) -> None:
     if rows != needed and vocabulary.one_stream and vocabulary.fresh_symbols:
         number = vocabulary.fresh_symbols
         raise UserError(
-            f"the checkpoint has vectors for {number + rows - needed} numbers of symbols, not for the "
-            f"{number} of fresh_symbols; keep the fresh_symbols of training, which only a model of "
-            "streams may exceed"
+            f"the checkpoint has vectors for {number + rows - needed} symbols, but fresh_symbols is "
+            f"{number}; keep the fresh_symbols of training, which only a model of streams may exceed"
         )
     if rows != needed:
         raise UserError(

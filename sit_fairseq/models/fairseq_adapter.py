@@ -26,12 +26,11 @@ from sit_fairseq.model import Model
 from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.context import EncodedSource
+from sit_fairseq.models.loading import KIND
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.storage.files import Place
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
-
-MODEL = "symbol_invariant_transformer"
 
 
 def _as(option: str, name: str) -> Any:
@@ -125,7 +124,7 @@ class FairseqParts:
             )
 
 
-@register_model(MODEL, dataclass=SymbolInvariantTransformerConfig)
+@register_model(KIND, dataclass=SymbolInvariantTransformerConfig)
 class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, BaseFairseqModel):
     """:class:`SymbolInvariantTransformer` with the methods that fairseq calls."""
 
@@ -185,7 +184,7 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
 
 
 def architecture(
-    name: str, *sizes: int, model: str = MODEL, side: str = "encoder", **defaults: Any
+    name: str, *sizes: int, model: str = KIND, side: str = "encoder", **defaults: Any
 ) -> None:
     """Registers an architecture: other defaults for the options not given by the user; ``sizes`` are
     the channels, hidden channels, layers and heads of a side.

@@ -70,7 +70,7 @@ def load_model(
         given["fresh_symbols"] = fresh_symbols if text else whole(fresh_symbols)
     try:
         cfg = plain_config(given, config_of(given))
-        fault = damage({**given, **vars(cfg)}, weights, streams=True) or _wrong_task(task)
+        fault = damage(vars(cfg), weights, streams=True) or _wrong_task(task)
     except ValueError as error:
         fault = str(error)
     if fault is not None:
@@ -98,7 +98,7 @@ def load_model(
         raise UserError(
             f"{path} is damaged: {str(error).splitlines()[1].strip()}; name another file"
         )
-    return model, portable(state["cfg"])
+    return model, portable(state.get("cfg") or {"model": given, "task": task})
 
 
 def config_of(options: Mapping[str, Any]) -> Type[DecoderOptions]:

@@ -41,7 +41,7 @@ class SinusoidalPositions(NoPositions):
     def __init__(self, length: int, embed_dim: int) -> None:
         super().__init__()
         half = embed_dim // 2
-        rates = torch.exp(torch.arange(half) * -(math.log(10000) / (half - 1)))
+        rates = torch.exp(torch.arange(half) * -(math.log(10000) / max(half - 1, 1)))
         angles = torch.arange(_FIRST + length, dtype=torch.float).unsqueeze(1) * rates
         table = torch.cat([angles.sin(), angles.cos()], dim=1)
         table = F.pad(table, (0, embed_dim % 2))[_FIRST:]
@@ -163,7 +163,7 @@ def tree_paths(arity: Tensor, length: Tensor) -> Tensor:
     steps = []
     ancestor = position.expand_as(parent)
     while True:
-        # -1 - 1 + 1 = -1: beyond the root there is no further ancestor.
+        # Beyond the root, which is -1, there is no further ancestor.
         has_parent = (ancestor >= 0) & (parent.gather(1, ancestor.clamp(min=0)) >= 0)
         if not bool(has_parent.any()):
             break

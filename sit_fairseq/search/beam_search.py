@@ -303,13 +303,10 @@ class _Search:
         for place in (nothing | ended).nonzero().squeeze(1).tolist():
             answers = self._answers[int(self._sentences[place])]
             full = len(answers) == beam
-            if not ended[place]:
-                # Nothing can follow; and if nothing was found, there is no answer.
-                left[place] = bool(answers)
+            if nothing[place]:  # also after a prefix with its </s>, be the answers ever so few
+                left[place] = False
             elif self._search.ends_by_bound:
-                # After a prefix with its </s> nothing goes on, be the answers ever so few.
-                enough = full and bool(bound[place] <= answers[nbest - 1].score)
-                left[place] = not nothing[place] and not enough
+                left[place] = not (full and bool(bound[place] <= answers[nbest - 1].score))
             else:
                 left[place] = not full
         return left

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from operator import index
 from typing import Callable, Dict, Hashable, List, Optional, Sequence, Tuple
 
+from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.slot import Slot, Token
 
 State = Hashable
@@ -72,3 +73,16 @@ def refused(grammar: Grammar, source: Sequence[Token], answer: Sequence[Token]) 
         if state is None:
             return place
     return None if fewest(grammar, state) == 0 else len(answer)
+
+
+def refusal(grammar: Grammar, pattern: SymbolPattern, source: str, answer: str) -> Optional[str]:
+    """What a grammar refuses of an answer to a problem; None if it accepts all."""
+
+    def sort(token: str) -> Optional[str]:
+        return pattern.sorts[pattern.sort(token)] if pattern.is_symbol(token) else None
+
+    words = answer.split()
+    place = refused(grammar, *slotted(source.split(), words, sort))
+    if place is None:
+        return None
+    return f"{words[place]!r}, token {place + 1}" if place < len(words) else "its end"

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import Hypothesis, SearchOptions
+from sit_fairseq.search.searchable import Searchable
 from sit_fairseq.search.strategies import Sampling
 
 
@@ -23,7 +23,7 @@ class PromptSearch(BeamSearch):
 
     def __init__(
         self,
-        models: List[SymbolInvariantLanguageModel],
+        models: List[Searchable],
         options: SearchOptions,
         sampling: Optional[Sampling] = None,
     ) -> None:

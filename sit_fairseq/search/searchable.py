@@ -1,9 +1,9 @@
 """What a search asks of a model. Shapes: B sentences of U tokens, K hypotheses of each, T tokens so far,
 P of them new, V columns of canonical ids."""
 
-from typing import Optional, Protocol
+from typing import Any, Iterator, Optional, Protocol
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from sit_fairseq.models.context import Context
 from sit_fairseq.models.memory import Memory
@@ -30,3 +30,12 @@ class Searchable(Protocol):
 
     def max_decoder_positions(self) -> int:
         """The longest answer in tokens, with its ``</s>``."""
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """As of any module; the first one tells the device."""
+
+    def eval(self) -> Any:
+        """As of any module."""
+
+    def train(self) -> Any:
+        """As of any module."""

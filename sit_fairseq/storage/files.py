@@ -36,6 +36,13 @@ def model_file(path: Place) -> str:
     return found
 
 
+def typed_text(data: bytes, name: str, parameter: str = "") -> str:
+    """A text that people typed, in UTF-8; bytes that are none become U+FFFD. A UserError for UTF-16."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UserError(f"{name} is in UTF-16; save it as UTF-8", parameter)
+    return data.decode("utf-8-sig", "replace")
+
+
 def try_lock(file: IO, path: str) -> bool:
     """Locks a file that is open for writing until it is closed; False if another process has
     locked, renamed or removed it."""

@@ -7,7 +7,7 @@ sentence of the batch), R reserved slots, G sorts, V columns.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Optional, Sequence
+from typing import Optional, Sequence, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -175,7 +175,7 @@ def numbered_in_sorts(
     return places
 
 
-def left_align(tokens: Tensor, pad: int):
+def left_align(tokens: Tensor, pad: int) -> Tuple[Tensor, Tensor]:
     """(B, T) tokens, padded on either side, to the same padded on the right, and (B, T) True at
     padding."""
     padding = tokens.eq(pad)

@@ -65,7 +65,8 @@ class StreamBlockDataset(CountsStreams, MonolingualDataset):
                 count = block.count(rows[kinds == sort])
                 if count.max() > most:
                     place = first + int((count > most).argmax())
-                    raise _too_many(f"block {place + 1} of the {name} split", count.max(), model)
+                    block_name = f"block {place + 1} of the {name} split"
+                    raise _too_many(block_name, count.max(), sort, model)
             streams.append(block.count(rows) + 1)
         if self.unknown:
             logger.warning("%s", lost_names(self.unknown, name))
@@ -73,11 +74,16 @@ class StreamBlockDataset(CountsStreams, MonolingualDataset):
         self.num_streams = numpy.ones_like(streams) if model.one_stream else streams
 
 
-def _too_many(block: str, count: int, model: Sentences) -> UserError:
+def _too_many(block: str, count: int, sort: int, model: Sentences) -> UserError:
+    numbers = list(model.vocabulary.fresh.numbers)
+    most, numbers[sort] = numbers[sort], int(count)
+    named = zip(model.dictionary.sorts, numbers)
+    wanted = ",".join(f"{name}={number}" if name else str(number) for name, number in named)
+    shown = wanted if wanted.isdigit() else f"'{wanted}'"
     # Numbered symbols have rows, of which a trained model gets no more.
-    wider = f"measure with --model-overrides \"{{'fresh_symbols': {count}}}\", "
+    wider = f"measure with --model-overrides \"{{'fresh_symbols': {shown}}}\", "
     return UserError(
-        f"{block} holds {count} symbols of one sort, but this model has "
-        f"{model.vocabulary.fresh.numbers}; train with more --fresh-symbols, "
+        f"{block} holds {count} symbols of one sort, but this model has {most}; train with "
+        f"--fresh-symbols {wanted}, "
         f"{'' if model.one_stream else wider}or cut shorter blocks by --tokens-per-sample"
     )

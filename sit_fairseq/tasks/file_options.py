@@ -109,12 +109,12 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
                 f"names the {section} {name!r}, which is not built from the options of a checkpoint, "
                 f"as they might run code; only {' and '.join(_KINDS[section])} are"
             )
-    cfg.update({section: _kept(section, *named) for section, named in found.items() if named[0]})
+    cfg.update({section: _kept(section, *one) for section, one in found.items() if one[0]})
     for section, harmless in _SPLITTERS.items():
         name, _ = named(state, section)
         cfg[section] = name if name in harmless else None
-        known = name is None or cfg[section] is not None
-        if not known and given is not None and section not in given:
+        accepted = name is None or cfg[section] is not None
+        if not accepted and given is not None and section not in given:
             raise ValueError(
                 f"names the {section} {name!r}, whose files are not for a checkpoint to say: name "
                 f"them yourself, with {section}=... in Python, or leave it out with "
@@ -131,8 +131,8 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
 
 def _kind(section: str, name: Any) -> Any:
     """The class name for a section's name: the model's for an architecture."""
-    known = ARCH_MODEL_NAME_REGISTRY if section == "model" and isinstance(name, str) else {}
-    return known.get(name, name)
+    archs = ARCH_MODEL_NAME_REGISTRY if section == "model" and isinstance(name, str) else {}
+    return archs.get(name, name)
 
 
 def _is_callers(section: str, kind: Any) -> bool:

@@ -61,7 +61,7 @@ class StreamSequenceGenerator:
         sample: Dict[str, Any],
         prefix_tokens: Optional[Tensor] = None,
         constraints: Optional[Tensor] = None,
-    ) -> List[List[Dict[str, Tensor]]]:
+    ) -> List[Hypotheses]:
         """Answers a batch as fairseq's generators do: for each sentence its hypotheses, best first,
         with ``tokens``, ``score`` and ``positional_scores``.
 

@@ -1,19 +1,15 @@
 """Options of the tasks."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, List, Optional
 
 from fairseq.dataclass.constants import ChoiceEnum
 from fairseq.tasks.translation import TranslationConfig
 from omegaconf import II
 
+from sit_fairseq.datasets.options import option
 from sit_fairseq.domains import find
 from sit_fairseq.errors import UserError
-
-
-def option(default: Any, help_: str, **metadata: Any) -> Any:
-    """A field of a dataclass of options."""
-    return field(default=default, metadata={"help": help_, **metadata})
 
 
 @dataclass

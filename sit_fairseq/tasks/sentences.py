@@ -79,14 +79,12 @@ class Sentences:
         """Raises a UserError if no token of training data is a symbol."""
         if self.vocabulary is not None and not self.dictionary.known_symbols():
             pattern = self.dictionary.pattern
-            given = (
-                "no --symbols are named" if pattern is None else f"--symbols {pattern!r} matches"
-            )
-            given += "" if pattern is None else " no token of the data"
+            given = "no --symbols are named"
+            if pattern is not None:
+                given = f"--symbols {pattern!r} matches no token of the data"
             raise UserError(
-                f"{given}; give a "
-                "regular expression that matches the interchangeable tokens in full, for example "
-                "--symbols '[a-z]'"
+                f"{given}; give a regular expression that matches the interchangeable tokens in full, "
+                "for example --symbols '[a-z]'"
             )
 
     def read(
@@ -133,11 +131,8 @@ class Sentences:
         if len(pairs) == 0:
             raise UserError(f"the {name} split has no sentences; run fairseq-preprocess again")
         dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
-        fresh, sorts, too_many = (
-            self.vocabulary and self.vocabulary.fresh,
-            sorts_of(self.dictionary),
-            None,
-        )
+        fresh = self.vocabulary and self.vocabulary.fresh
+        sorts, too_many = sorts_of(self.dictionary), None
         slots = fresh.numbers if fresh else [0] * len(self.dictionary.sorts)
         needed = numpy.zeros(len(slots), dtype=int)
         for first, source, target in _blocks(pairs):

@@ -30,6 +30,7 @@ class AlphaRenaming:
         sorts = [
             torch.tensor(
                 [self.dictionary.indices[name] for name in known if sort(name) == number],
+                dtype=torch.long,
                 device="cpu",
             )
             for number in range(len(self.dictionary.sorts))

@@ -116,10 +116,6 @@ class StreamLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterio
         return (loss.sum(), nll_loss.sum()) if reduce else (loss, nll_loss)
 
 
-# They say nothing about the answer.
-_UNDECIDED = (Verdict.timeout, Verdict.error, Verdict.unavailable)
-
-
 def expected_risk(log_probs: Tensor, refused: Tensor) -> Tensor:
     """(B,) the probability of a refused answer, given (B, H) log-probabilities, -inf where there is no
     answer, and whether they are ``refused``, if only these answers were possible."""
@@ -228,7 +224,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
             [
                 (answer, verdict is not Verdict.satisfied)
                 for answer, verdict in zip(nbest, verdicts)
-                if verdict not in _UNDECIDED
+                if verdict.decided
             ]
             for nbest, verdicts in zip(answers, self._judges.verify_answers(problems, texts))
         ]

@@ -59,12 +59,15 @@ class MuonAndAdamW(torch.optim.Optimizer):
     :func:`mark_embeddings` has marked among it, as one optimizer.
 
     Muon's momentum is 0.95, Nesterov's. ``weight_decay`` is of matrices, per unit of the learning rate;
-    ``adam`` are AdamW's options, whose learning rate serves both. A UserError without such a matrix.
+    ``adam`` are AdamW's options, whose learning rate serves both. A UserError without such a matrix, or
+    with an older PyTorch.
     """
 
     def __init__(
         self, parameters: Iterable[nn.Parameter], weight_decay: float = 0.0, **adam: Any
     ) -> None:
+        if not hasattr(torch.optim, "Muon"):
+            raise UserError("muon comes with PyTorch 2.9", "optimizer")
         kinds: Dict[bool, List[nn.Parameter]] = {True: [], False: []}
         for parameter in parameters:
             kinds[is_for_muon(parameter)].append(parameter)

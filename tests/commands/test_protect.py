@@ -57,6 +57,12 @@ def test_an_interrupted_run_goes_on(lines, tmp_path, monkeypatch):
     assert not out.exists()
     with pytest.raises(UserError, match="restart"):
         sit("protect", lines, "--through", "cat", "--output", out)
+    journal = out.with_name("out.txt.journal")
+    kept = journal.read_text()
+    journal.write_text(kept.replace("satisfied", "fine"))
+    with pytest.raises(UserError, match="Line 2 of .*journal is damaged"):
+        sit("protect", lines, "--through", once, "--output", out)
+    journal.write_text(kept)
     sit("protect", lines, "--through", once, "--output", out)
     assert out.read_bytes() == lines.read_bytes() and not list(tmp_path.glob("*.journal"))
     assert len(calls.read_text()) == 4, "two of the three blocks were asked for after the first"

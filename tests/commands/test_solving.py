@@ -26,7 +26,10 @@ class Halves(Solver):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self._numbers = [int(Path(path).read_text()) for _, path in self.problems]
+        self._numbers = [self.number(path) for _, path in self.problems]
+
+    def number(self, path):
+        return int(Path(path).read_text())
 
     def about(self, place):
         return f"{self._numbers[place]} is a number"
@@ -50,7 +53,13 @@ class Halves(Solver):
                 yield place, Solved(Status.unverified, reason="it is too large")
 
 
-DOMAIN = Domain("halves", 1, "[a-z]+", {"copy": CopyJudge}, solve=Halves)
+class Typed(Halves):
+    ending, number = "", int
+
+
+DOMAIN, TYPED = (
+    Domain("halves", 1, "[a-z]+", {"copy": CopyJudge}, solve=solver) for solver in (Halves, Typed)
+)
 '''
 
 
@@ -66,10 +75,10 @@ def halve(tmp_path, monkeypatch, capsys):
         (tmp_path / f"n{number}.txt").write_text(str(number))
     (tmp_path / "model.pt").write_text("50")
 
-    def call(*words):
+    def call(*words, domain="halves:DOMAIN"):
         status = 0
         try:
-            run(["answer", "halves:DOMAIN", "--path", "model.pt", *words])
+            run(["answer", domain, "--path", "model.pt", *words])
         except SystemExit as error:
             status = error.code
         read = capsys.readouterr()
@@ -164,3 +173,9 @@ def test_what_is_known_of_problems_is_said_on_stderr(halve):
 def test_the_domain_stands_first(halve):
     with pytest.raises(UserError, match="name the domain first: sit answer halves:DOMAIN"):
         run(["answer", "--path", "model.pt", "halves:DOMAIN", "n4.txt"])
+
+
+def test_problems_of_a_solver_may_be_typed(halve, tmp_path):
+    assert halve("6", "7", domain="halves:TYPED") == (["3", "no half exists"], 0)
+    (tmp_path / "asked").write_text("6\n\n8\n")
+    assert halve("--input", "asked", domain="halves:TYPED") == (["3", "4"], 0)

@@ -37,3 +37,14 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
 def test_a_domain_that_draws_its_data_is_not_trained_here(tmp_path):
     with pytest.raises(UserError, match="trained by fairseq-train"):
         sit("train", "prop", "x", "--out", tmp_path / "out")
+
+
+def test_the_domain_has_the_options_so_it_stands_first(tmp_path):
+    with pytest.raises(UserError, match="name the domain first"):
+        sit("train", "--out", tmp_path / "out", "planning", "d.pddl", "in")
+
+
+def test_a_folder_with_another_training_is_refused(tmp_path):
+    (tmp_path / "training.json").write_text("{}")
+    with pytest.raises(UserError, match="other options.*--out"):
+        sit("train", "planning", "d.pddl", "in", "--out", tmp_path)

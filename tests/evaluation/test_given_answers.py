@@ -45,8 +45,8 @@ def test_json_lines_are_looked_up_by_source(log):
         {"source": "not asked", "answer": ""},
     )
     expected = {0: ["a 1 b 1"], 1: ["{ 1 }"], 2: ["a 1 b 1"], 3: ["c 0"]}
-    assert answers(path) == expected
-    with pytest.raises(UserError, match="has 1 answers to 2 sentences; change generated"):
+    assert answers(path) == answers(path, ["& a b ", *SOURCES[1:]]) == expected
+    with pytest.raises(UserError, match="has no answer to '& b a'; change generated"):
         answers(path, ["& a b", "& b a"])
 
 

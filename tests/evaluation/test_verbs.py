@@ -319,6 +319,7 @@ def test_options_are_checked_as_they_are_read(evaluate, prefix, capsys, options)
         (("--names", "a,b"), "--names"),
         (("--by", "length", "written"), "length and written"),
         (("--counts", "2"), "--counts"),
+        (("--top-n", "1,10", "--beams", "3"), "beam of 3 has no 10.*--beams or --top-n"),
         (("--renamings", 9, "--judge", "bits"), "--judge"),
         (("--beams", "3,25"), "change --beams or --verify"),
     ],
@@ -343,6 +344,15 @@ def test_by_length_and_by_cell(evaluate, prefix, tmp_path):
     assert sizes == [(1, 1, 1), (1, 2, 1), (1, 3, 1), (2, 3, 3), (2, 5, 1), (3, 5, 1)]
 
 
+def test_answers_of_a_file_belong_to_their_lines_by_cell_too(evaluate, tmp_path):
+    answers = ["a 1 b 1 c 1", "b 0 a 1", "a 0"]
+    prefix = write(tmp_path, ["& a & b c", "xor a b", "! a"], answers)
+    found, _ = evaluate("prop", prefix, *CELLS, path=("--generated", f"{prefix}.tgt"))
+    assert found["result"]["overall"]["count"] == 3
+    cells = [(cell["symbols"], cell["length"]) for cell in found["result"]["cells"]]
+    assert cells == [(1, 2), (2, 3), (3, 5)]
+
+
 def test_mistakes_are_told(evaluate, tmp_path, prefix):
     with pytest.raises(UserError, match="text.src"):
         evaluate("prop", prefix, *SHORT, result=f"{prefix}.src/result.json")
@@ -350,6 +360,8 @@ def test_mistakes_are_told(evaluate, tmp_path, prefix):
     for options in (("--top-n", "1"), ("--by", "length")):
         with pytest.raises(UserError, match="--symbols"):
             evaluate("prop", prefix, *options, "--symbols", "a", path=given)
+    with pytest.raises(UserError, match="one answer .*--top-n or --generated"):
+        evaluate("prop", prefix, "--top-n", "1,3", path=given)
     for option in ("--verify", "--beams", "--constrained", "--max-len"):
         with pytest.raises(UserError, match=f"file need no search; change {option} or --gen"):
             evaluate("prop", prefix, option, "3", path=given)

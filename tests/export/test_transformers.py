@@ -243,6 +243,13 @@ def test_a_file_that_transformers_asks_for_imports_itself_all_that_is_needed():
             assert relative_imports(files[f"{name}.py"]) <= copied, name
 
 
+def test_errors_name_no_parameters_of_ours():
+    found = {"__name__": "errors"}
+    exec(source_files(None)["errors.py"], found)
+    error = found["UserError"]("beams are whole numbers", "beam")
+    assert isinstance(error, ValueError) and str(error) == "beams are whole numbers"
+
+
 def relative_imports(text):
     """As transformers finds them."""
     return set(re.findall(r"^\s*from\s+\.(\S+)\s+import", text, flags=re.MULTILINE))

@@ -144,7 +144,7 @@ def test_more_symbols_than_in_training_need_no_other_weights():
     assert logits.size(2) == models[1].vocabulary.num_base + 12
     assert bool(logits.softmax(2).isfinite().all())
     few, many = (build({**BASELINES["canonical"], "fresh_symbols": number}) for number in (2, 12))
-    with pytest.raises(UserError, match="vectors for 2 numbers"):
+    with pytest.raises(UserError, match="vectors for 2 symbols"):
         many.load_state_dict(few.state_dict())
 
 
@@ -195,7 +195,7 @@ def test_texts_that_cannot_be_read_are_told():
     ):
         assert model.unreadable(read(model, [text])[1][0]) == fault
     few = make_language_model(make_dictionary(), fresh_names="a,b")
-    assert few.unreadable(read(few, ["c a"])[1][0]) == "leaves 1 names for 3 further symbols"
+    assert few.unreadable(read(few, ["c a"])[1][0]) == "leaves names for 1 more symbols, not for 3"
     sorts = build(STREAMS["DA-all-sorts"])
     assert "3 symbols of the sort odd" in sorts.unreadable(read(sorts, ["a c e b"])[1][0])
 

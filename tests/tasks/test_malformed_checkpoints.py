@@ -125,6 +125,12 @@ def test_malformed_checkpoints_are_one_sentence(trained, changed, change, messag
         load(changed(change), trained[0])
 
 
+def test_options_that_no_model_has_do_not_count(trained, changed):
+    odd = changed(options("model", encoder="x", decoder_output_dim="x"))
+    one, other = (Model.load(path).answer(["& a ! b"], max_length=9) for path in (odd, trained[1]))
+    assert one == other
+
+
 def test_weights_and_options_alone_are_a_checkpoint(trained, changed):
     bare = changed(without("optimizer_history", "extra_state", "task_state"))
     assert load(bare, trained[0]).models

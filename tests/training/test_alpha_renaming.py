@@ -71,6 +71,12 @@ def test_map_depends_on_seed_epoch_and_index_only():
     assert len({tuple(line.tolist()) for line in first}) == 8
 
 
+def test_a_sort_may_have_no_symbol_in_the_dictionary():
+    dictionary = make_dictionary(pattern="first=[a-z]\nsecond=[A-Z]")
+    renamed = AlphaRenaming(dictionary, 1).rename(make_sample(dictionary), 1)
+    assert renamed["target"].shape == make_sample(dictionary)["target"].shape
+
+
 def test_training_is_renamed_anew_in_each_epoch_and_validation_is_not():
     dictionary, seen = make_dictionary(), []
 

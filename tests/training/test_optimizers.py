@@ -11,6 +11,7 @@ from fairseq.optim.lr_scheduler.cosine_lr_scheduler import CosineLRSchedule, Cos
 from omegaconf import OmegaConf
 from torch import nn
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.training.muon import is_for_muon, mark_embeddings
 from sit_fairseq.training.optimizers import AdamWConfig
 
@@ -44,6 +45,12 @@ def built(name, model, **options):
     OmegaConf.set_struct(cfg, False)
     cfg._name = name
     return build_optimizer(cfg, list(model.parameters()))
+
+
+def test_muon_names_the_pytorch_that_it_needs(network, monkeypatch):
+    monkeypatch.delattr(torch.optim, "Muon")
+    with pytest.raises(UserError, match="PyTorch 2.9.*optimizer"):
+        built("muon", network)
 
 
 def update(optimizer, model, count=1):

@@ -122,9 +122,15 @@ class FormulaSampler(Sampler):
             else:
                 share = 1 / (len(usable) * (size - 2))
                 for left in range(1, size - 1):
+                    first = self._operand((operator, 0), left)
                     second = self._operand((operator, 1), size - 1 - left)
-                    for n, p in enumerate(self._operand((operator, 0), left)):
-                        for m, q in enumerate(second):
-                            row[n + m] += share * p * q
+                    _add_products(row, share, first, second)
             table[operator] = row
         return table
+
+
+def _add_products(row: List[float], share: float, first: List[float], second: List[float]) -> None:
+    """Adds to the probability of each number of leaves that of two operands having so many together."""
+    for n, p in enumerate(first):
+        for m, q in enumerate(second):
+            row[n + m] += share * p * q

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 
 from sit_fairseq.domains.formulas.infix import infix
 from sit_fairseq.domains.formulas.judge import FormulaJudge
+from sit_fairseq.domains.formulas.reading import LBT
 from sit_fairseq.domains.formulas.syntax import canonical_names, fold
 from sit_fairseq.domains.ltl.traces import Step, Trace, check_ltl, parse_trace
 from sit_fairseq.errors import UserError
@@ -31,9 +32,6 @@ _CACHE_SIZE = 1024
 # Reducing automata by simulation is most of the time of Spot, and nearly all of it where
 # it takes minutes: there are formulas of 35 tokens that take 0.06 seconds without.
 _NO_SIMULATION = "simul=0"
-
-# Spot's prefix notation where it differs from ours.
-_LBT_TOKENS = {"t": "1", "f": "0", "^": "xor", "i": "->", "e": "<->"}
 
 
 @lru_cache(maxsize=None)
@@ -166,7 +164,7 @@ def spot_trace(formula: Sequence[str]) -> Optional[Trace]:
 
 def _spot_tokens(formula: Any) -> List[str]:
     """The tokens of one of Spot's formulas over p0, p1, ..., which LBT does not quote."""
-    return _renamed(formula.to_str("lbt").split(), _LBT_TOKENS)
+    return _renamed(formula.to_str("lbt").split(), LBT)
 
 
 def spot_patterns() -> Iterator[str]:

@@ -50,5 +50,5 @@ class TraceGrammar(Grammar):
             return 0
         if state.cycle:
             return state.open + 1
-        # "{ 1 }" is three tokens, after a step that is not only beginning one more for "; ".
+        # "{ 1 }" is three tokens. Before it a step that has begun is ended, and ";" is one more.
         return 3 if state.fresh else state.open + 4

@@ -80,7 +80,7 @@ class PlanSolver(Solver):
         return learnt.read(self.model.folder)
 
     def about(self, place: int) -> str:
-        """Which domain it is, and what corresponds; nothing before a model was asked."""
+        """Which domain it is, and what corresponds; empty where no domain was found."""
         return self._about.get(place, "")
 
     def right(self, place: int, text: str) -> bool:

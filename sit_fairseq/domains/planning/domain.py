@@ -2,14 +2,14 @@
 
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.planning.answering import PlanSolver
-from sit_fairseq.domains.planning.learnt import SORTS
+from sit_fairseq.domains.planning.learnt import SYMBOLS
 from sit_fairseq.domains.planning.teaching import PlanTeacher
 from sit_fairseq.judging.equality_judges import ExactJudge
 
 DOMAIN = Domain(
     name="planning",
     version=2,
-    symbols="\n".join(rf"{sort}={sort}\d+" for sort in SORTS),
+    symbols=SYMBOLS,
     judges={"exact": ExactJudge},
     solve=PlanSolver,
     train=PlanTeacher,

@@ -145,8 +145,8 @@ def _limit(seconds: int) -> None:
 
 
 def read_plan(text: str, names: Dict[str, str]) -> Optional[List[Action]]:
-    """The actions of a plan, one a line in parentheses, by names in lower case; None if it has
-    another name."""
+    """The actions of a plan, one a line in parentheses, by names in lower case; None if a word in it is
+    none of the names."""
     lines = (line.strip().lower() for line in text.splitlines())
     words = [line.strip("()").split() for line in lines if line.startswith("(")]
     if any(word not in names for line in words for word in line):

@@ -29,6 +29,9 @@ _FOLDER, _WORDS = "domains", "words.json"
 # Names of sorts, as many as a domain may have.
 SORTS = "abcdefghijklmnopqrstuvwxyz"
 
+# The pattern of the symbols.
+SYMBOLS = "\n".join(rf"{sort}={sort}\d+" for sort in SORTS)
+
 
 @dataclass(frozen=True)
 class Learnt:
@@ -112,10 +115,7 @@ def write(folder: str, learnt: Sequence[Learnt]) -> None:
     files = [f"{_file(one.read.domain.name)}.pddl" for one in learnt]
     words = {}
     for one in learnt:
-        known = {name: value for name, value in vars(one).items() if name in _FIELDS}
-        words[one.read.domain.name] = {
-            n: sorted(v) if type(v) is set else v for n, v in known.items()
-        }
+        words[one.read.domain.name] = {name: getattr(one, name) for name in _FIELDS}
     texts = [json.dumps(words, indent=1) + "\n", *(one.text for one in learnt)]
     paths = [str(Path(folder, _FOLDER, file)) for file in (_WORDS, *files)]
     with replacing(*paths) as opened:

@@ -6,7 +6,6 @@ stands. Upper and lower case are the same in PDDL; names are kept as the file de
 Parameters are called ``?x`` as there.
 """
 
-import codecs
 import re
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -16,6 +15,7 @@ from typing import Callable, FrozenSet, Iterator, List, Mapping, Sequence, Tuple
 from sit_fairseq.domains.planning.pddl_text import Group, PddlText, Word
 from sit_fairseq.domains.planning.strips import Atom, Operator, PlanningDomain, Problem
 from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import typed_text
 
 # What a domain may have of types, predicates and actions each, and a problem of objects.
 _MOST, _MOST_OBJECTS = 100, 10_000
@@ -60,9 +60,7 @@ def read_text(path: str) -> str:
         data = Path(path).read_bytes()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}")
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise UserError(f"{path} is in UTF-16; save it as UTF-8")
-    return re.sub("\r\n?", "\n", data.decode("utf-8-sig", "replace"))
+    return re.sub("\r\n?", "\n", typed_text(data, path))
 
 
 def read_domain(text: str, name: str) -> PddlDomain:

@@ -12,7 +12,7 @@ from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.grammar import ActionGrammar
 from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import Action, State, apply, execute
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import check_numbers
 from sit_fairseq.search.batches import longest_first
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import SearchOptions
@@ -40,9 +40,7 @@ class PlanSearch:
     onward: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("width", "budget"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise UserError(f"{name} is a whole number from 1", name)
+        check_numbers(1, width=self.width, budget=self.budget)
 
 
 @dataclass(frozen=True)
@@ -130,8 +128,8 @@ class _Task:
         found.sort(key=lambda node: node.score)
         self._later += found[: -self._options.width]
         self.front = found[-self._options.width :]
-        while self._later and not self.front:
-            self.front.append(self._later.pop())
+        if self._later and not self.front:
+            self.front = [self._later.pop()]
 
     def solution(self) -> Solution:
         """What was found."""

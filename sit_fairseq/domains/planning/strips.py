@@ -103,12 +103,10 @@ class Failure:
     Attributes:
         step: the number of the action, from 1; after the last one if the goal does not hold.
         reason: a sentence.
-        malformed: whether the action is none of the domain over the objects of the problem.
     """
 
     step: int
     reason: str
-    malformed: bool = False
 
     def __str__(self) -> str:
         return f"step {self.step}: {self.reason}"
@@ -170,13 +168,13 @@ def execute(domain: PlanningDomain, problem: Problem, plan: Iterable[Action]) ->
     for step, action in enumerate(plan, start=1):
         operator = domain.operators.get(action[0]) if action else None
         if operator is None:
-            return Failure(step, f"there is no action {written(action[:1])}", malformed=True)
+            return Failure(step, f"there is no action {written(action[:1])}")
         if len(action) - 1 != len(operator.parameters):
             wanted = f"{action[0]} has {len(operator.parameters)} objects, not {len(action) - 1}"
-            return Failure(step, wanted, malformed=True)
+            return Failure(step, wanted)
         unknown = [name for name in action[1:] if name not in problem.sorts]
         if unknown:
-            return Failure(step, f"there is no object {unknown[0]}", malformed=True)
+            return Failure(step, f"there is no object {unknown[0]}")
         reason = obstacle(domain, state, problem.sorts, action)
         if reason is not None:
             return Failure(step, reason)

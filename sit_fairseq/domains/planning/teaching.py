@@ -120,11 +120,6 @@ class PlanTeacher:
             write_pairs(str(Path(folder, name)), found[:500] if name == "valid" else found)
         learnt.write(folder, known)
 
-    @property
-    def symbols(self) -> str:
-        """The pattern of the symbols."""
-        return "\n".join(rf"{sort}={sort}\d+" for sort in learnt.SORTS)
-
 
 @dataclass
 class _Lesson:
@@ -216,7 +211,8 @@ class _Lesson:
     def _problem(
         self, path: str, found: Match, turn: int, planner: Optional[Planner], rng: Random
     ) -> Tuple[str, str]:
-        """Labels a problem by all its states, or by a plan more: how, and why it cannot be."""
+        """Labels a problem by all its states, or else by one more plan. Returns how, "" if it was not
+        labelled, and why the problem is to be left out, if it is."""
         domain, problem, given = found.domain, found.problem, self._given(path)
         fixed = frozenset(domain.constants)
         by_states = given is None and (turn == 0 or turn >= _TURNS)

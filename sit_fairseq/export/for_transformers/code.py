@@ -15,7 +15,7 @@ _IMPORT = re.compile(r"^from sit_fairseq\.([\w.]+) import", flags=re.MULTILINE)
 # Errors of the folder are ValueErrors, as those of transformers, and name no option of a command.
 _ERRORS = {
     "class UserError(Exception)": "class UserError(ValueError)",
-    'super().__init__(f"{message}; change {flags}" if flags else message)': "super().__init__(message)",
+    'super().__init__(f"{message}; change {names}" if names else message)': "super().__init__(message)",
 }
 
 

@@ -7,7 +7,7 @@ import logging
 import math
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Type, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Type, Union
 
 import torch
 from torch import Tensor
@@ -193,25 +193,8 @@ class Generates:
             if verify is None:
                 verified, found = None, find(widths[0], list(range(len(sources))))
             else:
-                decode = self._dictionary.decode
-                verdicts = {True: Verdict.satisfied, False: Verdict.violated}
-                judges = SimpleNamespace(
-                    readable=lambda problem: True,
-                    verify_all=lambda pairs: [verdicts[bool(verify(*pair))] for pair in pairs],
-                )
-                search = VerifiedSearch(searches, judges).search
-                judged = search([*map(decode, sources)], find, lambda one: decode(one.tokens))
-                found = [one.nbest for one in judged]
-                verified = torch.tensor([one.verdict is Verdict.satisfied for one in judged])
-            rows, scores = [], []
-            for (start, skipped), nbest in zip(begun, found):
-                for one in nbest[:count]:
-                    words = [self._dictionary[index] for index in one.tokens[skipped:].tolist()]
-                    rows.append([*start, *(number for word in words for number in self._ids(word))])
-                    scores.append(float(one.score))
-                missing = count - len(nbest[:count])
-                rows += [[*start, EOS]] * missing
-                scores += [-math.inf] * missing
+                verified, found = self._verified(verify, searches, sources, find)
+            rows, scores = self._written(begun, found, count)
         reasons = [getattr(nbest, "reason", None) for nbest in found]
         for number, reason in enumerate(reasons, start=1):
             if reason is not None:
@@ -220,6 +203,40 @@ class Generates:
         return (
             Answers(sequences, scores, verified, reasons) if return_dict_in_generate else sequences
         )
+
+    def _verified(
+        self,
+        verify: Callable[[str, str], bool],
+        searches: Dict[int, BeamSearch],
+        sources: Tensor,
+        find: Callable[[int, List[int]], List[List[Hypothesis]]],
+    ) -> Tuple[Tensor, List[List[Hypothesis]]]:
+        """(B,) whether the first hypothesis of each sentence is accepted, and the hypotheses."""
+        decode = self._dictionary.decode
+        verdicts = {True: Verdict.satisfied, False: Verdict.violated}
+        judges = SimpleNamespace(
+            readable=lambda problem: True,
+            verify_all=lambda pairs: [verdicts[bool(verify(*pair))] for pair in pairs],
+        )
+        search = VerifiedSearch(searches, judges).search
+        judged = search([*map(decode, sources)], find, lambda one: decode(one.tokens))
+        accepted = torch.tensor([one.verdict is Verdict.satisfied for one in judged])
+        return accepted, [one.nbest for one in judged]
+
+    def _written(
+        self, begun: List[Tuple[List[int], int]], found: List[List[Hypothesis]], count: int
+    ) -> Tuple[List[List[int]], List[float]]:
+        """The ids and scores of ``count`` answers to each sentence, given how each is begun."""
+        rows, scores = [], []
+        for (start, skipped), nbest in zip(begun, found):
+            for one in nbest[:count]:
+                words = [self._dictionary[index] for index in one.tokens[skipped:].tolist()]
+                rows.append([*start, *(number for word in words for number in self._ids(word))])
+                scores.append(float(one.score))
+            missing = count - len(nbest[:count])
+            rows += [[*start, EOS]] * missing
+            scores += [-math.inf] * missing
+        return rows, scores
 
     def _grammar(self, constrained: Any, verify: Any) -> Any:
         if constrained is None:

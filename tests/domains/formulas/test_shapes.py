@@ -38,7 +38,7 @@ def test_patterns_of_spot(tmp_path):
     sets = find("ltl").held_out()
     assert set(sets) == {"patterns", "negated_patterns", "wide"}
     assert "G -> p0 G ! p1" in sets["patterns"] and len(sets["patterns"]) > 150
-    sit("generate", "ltl", tmp_path / "real", "--held-out")
+    sit("generate", "--held-out", "ltl", tmp_path / "real")
     written = {path.stem: path.read_text().splitlines() for path in (tmp_path / "real").iterdir()}
     assert written == sets
     for formulas in sets.values():
