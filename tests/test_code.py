@@ -75,6 +75,12 @@ NOT_EXCHANGED = [
     "def f(b):\n    def g(a=a): return a, b\n    return g",
     "def f(a):\n    def g():\n        import a\n        return a\n    return a, g",
     "def f():\n    def g(): pass\n    return g.__name__",
+    "def f(b):\n    def g(a): return a\n    return signature(g)",
+    "def f(b):\n    def g(a, **kw): return a, kw\n    return g(1, b=b)",
+    "def f(b):\n    class C:\n        def g(self, a): pass\n    class D(C):\n"
+    "        def g(self, z): super().g(a=z)\n    return D",
+    "def f(p):\n    for _ in p: pass\n    match p:\n        case [a, b]: return a",
+    "def f(x):\n    µ = x\n    return μ",
 ]
 
 

@@ -169,6 +169,7 @@ def renamed(lines: List[str], train: List[str], rng: Random) -> Dict[str, List[s
         for variant, choice in names.items():
             # Globals and attributes keep their meaning.
             free = [name for name in choice if name not in symbols and name[1:] not in words]
+            free = [name for name in free if name[1:] != "_" or "case" not in words]
             (renaming,) = random_renamings(symbols, free, 1, rng)
             found[variant].append(renaming(line))
     return found

@@ -27,7 +27,10 @@ FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # With these a program reads the names of its variables.
 _READERS_OF_NAMES = {"locals", "vars", "dir", "eval", "exec"}
-_NAMES_OF_A_FUNCTION = {"__name__", "__qualname__", "__code__", "__annotations__"}
+_NAMES_OF_A_FUNCTION = {
+    *("__name__", "__qualname__", "__code__", "__annotations__", "__kwdefaults__", "f_locals"),
+    *("signature", "getfullargspec", "getclosurevars"),
+}
 # Methods that calls of other names reach.
 _CALLED_BY_PYTHON = {"__init__", "__new__", "__call__", "__init_subclass__"}
 
@@ -59,6 +62,10 @@ class Tokens:
         """The place of the first token that is ``name``, from a position on."""
         first = bisect_left(self._starts, self._position(line, offset))
         return self._only(p for p in self._names[first:] if self.tokens[p].string == name)
+
+    def first(self, name: str, node: ast.AST) -> int:
+        """The place of the first token of a node, which has to be ``name``."""
+        return self._only(p for p in self.inside(node)[:1] if self.tokens[p].string == name)
 
     def last(self, name: str, node: ast.AST) -> int:
         """The place of the last name of a node, which has to be ``name``."""
@@ -129,6 +136,7 @@ class _Reader(ast.NodeVisitor):
         self.scope = _Scope("root")
         self.uses: List[Tuple[int, str, _Scope]] = []
         self.docstrings: List[int] = []
+        self.captures = False  # whether a pattern binds names
         self.others: Set[str] = set()  # names with "global", or of an import
 
     def read(self, node: FunctionNode) -> None:
@@ -173,7 +181,7 @@ class _Reader(ast.NodeVisitor):
         self._every([getattr(node, "returns", None)])
         with self._inside("function"):
             for arg in every:
-                self._bind(self.tokens.named(arg.arg, arg.lineno, arg.col_offset), arg.arg)
+                self._bind(self.tokens.first(arg.arg, arg), arg.arg)
             if isinstance(node, ast.Lambda):
                 self.visit(node.body)
             else:
@@ -207,7 +215,7 @@ class _Reader(ast.NodeVisitor):
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def visit_Name(self, node: ast.Name) -> None:
-        place = self.tokens.named(node.id, node.lineno, node.col_offset)
+        place = self.tokens.first(node.id, node)
         if isinstance(node.ctx, ast.Load):
             self._use(place, node.id)
         else:
@@ -216,7 +224,7 @@ class _Reader(ast.NodeVisitor):
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         # In a comprehension it binds a variable of the function around it.
         name = node.target.id
-        self._use(self.tokens.named(name, node.lineno, node.col_offset), name)
+        self._use(self.tokens.first(name, node.target), name)
         scope = self.scope
         while scope.kind == "comprehension":
             scope = scope.parent
@@ -255,6 +263,7 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
         name = node.rest if isinstance(node, ast.MatchMapping) else node.name
         if name is not None:
+            self.captures = True
             self._bind(self.tokens.last(name, node), name)
 
     visit_MatchAs = visit_MatchStar = visit_MatchMapping = _pattern
@@ -294,12 +303,14 @@ def local_names(node: FunctionNode, tokens: Tokens) -> Tuple[Dict[int, str], Lis
             reader.others.add(name)
     if not reader.others.isdisjoint(names.values()):
         raise Unsuited("a name of two variables, one of which is not local")
-    _check_inside(node, {token.string for token in tokens.tokens})
+    if reader.captures and "_" in names.values():
+        raise Unsuited("a name that a pattern may not have")
+    _check_inside(node, {token.string for token in tokens.tokens}, set(names.values()))
     return names, reader.docstrings
 
 
-def _check_inside(node: FunctionNode, tokens: Set[str]) -> None:
-    """Refuses a function by what is defined and called in it."""
+def _check_inside(node: FunctionNode, tokens: Set[str], names: Set[str]) -> None:
+    """Refuses a function by what is defined and called in it; ``names`` are its local ones."""
     parts = [part for part in ast.walk(node) if part is not node]
     classes = [part for part in parts if isinstance(part, ast.ClassDef)]
     if classes and any(t.startswith("__") and not t.endswith("__") for t in tokens):
@@ -307,11 +318,15 @@ def _check_inside(node: FunctionNode, tokens: Set[str]) -> None:
     functions = [part for part in parts if isinstance(part, (*_FUNCTIONS, ast.Lambda))]
     if (functions or classes) and not _NAMES_OF_A_FUNCTION.isdisjoint(tokens):
         raise Unsuited("a function that reads names")
-    other = {id(part.func) for part in parts if isinstance(part, ast.Call) and _is_super(part.func)}
+    # Of a class inside, super() may be another one inside.
+    calls = [part for part in parts if isinstance(part, ast.Call)]
+    other = {id(part.func) for part in calls if _is_super(part.func) and not classes}
     used = {getattr(p, "id", getattr(p, "attr", "")) for p in parts if id(p) not in other}
     functions += [node] * (node.name in used or node.name in _CALLED_BY_PYTHON)
     parameters = {a.arg for part in functions for a in (*part.args.args, *part.args.kwonlyargs)}
-    calls = [part for part in parts if isinstance(part, ast.Call) and id(part.func) not in other]
+    if any(part.args.kwarg for part in functions):  # a keyword may be none yet
+        parameters |= names
+    calls = [part for part in calls if id(part.func) not in other]
     spoken = {keyword.arg for part in (*calls, *classes) for keyword in part.keywords}
     unpacked = None in spoken  # **, of names that may come from anywhere
     spoken.update(part.value for part in parts if isinstance(part, ast.Constant))

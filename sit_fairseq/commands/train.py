@@ -64,7 +64,16 @@ def main(args: argparse.Namespace) -> None:
     asked.update(asdict(teacher), minutes=args.minutes)
     make_folder(args.out)
     note = out / "training.json"
-    known = json.loads(note.read_text(encoding="utf-8")) if note.is_file() else {"asked": asked}
+    if note.is_file():
+        known = json.loads(note.read_text(encoding="utf-8"))
+    elif (out / "bin").exists():
+        raise UserError(
+            f"{args.out} has a folder bin of something else; name another folder", "out"
+        )
+    else:
+        known = {"asked": asked}
+        with replacing(str(note)) as (file,):
+            json.dump(known, file)
     if known.get("asked") != asked:
         raise UserError(f"{args.out} has a training with other options; name another folder", "out")
     if (out / "model.pt").is_file():

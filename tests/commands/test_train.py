@@ -44,6 +44,12 @@ def test_the_domain_has_the_options_so_it_stands_first(tmp_path):
         sit("train", "--out", tmp_path / "out", "planning", "d.pddl", "in")
 
 
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    (tmp_path / "bin").mkdir()
+    with pytest.raises(UserError, match="folder bin of something else.*--out"):
+        sit("train", "planning", "d.pddl", "in", "--out", tmp_path)
+
+
 def test_a_folder_with_another_training_is_refused(tmp_path):
     (tmp_path / "training.json").write_text("{}")
     with pytest.raises(UserError, match="other options.*--out"):

@@ -1,11 +1,24 @@
 """Plans for problems in PDDL, for ``sit answer planning``."""
 
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from itertools import chain, islice
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    FrozenSet,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 from sit_fairseq.domains.planning import learnt
 from sit_fairseq.domains.planning.kinds import by_kind
-from sit_fairseq.domains.planning.matching import Match, match
+from sit_fairseq.domains.planning.matching import Match, matches
 from sit_fairseq.domains.planning.pddl_files import (
     PddlProblem,
     read_domain,
@@ -20,6 +33,9 @@ from sit_fairseq.errors import UserError
 
 # The most states that the model is asked about before it is asked whether there is a plan at all.
 _FIRST = 200
+
+# The most ways to see a problem as one that the model knows, which are tried for known words.
+_WAYS = 50
 
 _UNVERIFIED: Mapping[Optional[bool], str] = {
     True: "the search found no plan, though one exists",
@@ -118,13 +134,11 @@ class PlanSolver(Solver):
 
     def _matched(self, task: PddlProblem, model: Any) -> Tuple[Match, Writer]:
         """What the model is asked; a UserError says why it cannot be."""
-        found = match(task, self._domain, self._learnt, not self.no_matching)
+        ways = matches(task, self._domain, self._learnt, not self.no_matching)
+        found = next(ways)
         words = 1 + len(found.problem.initial)
         if words < model.longest:
-            words_of = frozenset(model.base_tokens)
-            writer = Writer(
-                found.learnt, found.domain, found.problem, words_of, not self.no_numbering
-            )
+            found, writer = self._best(found, ways, frozenset(model.base_tokens))
             atom = writer.lacking()
             if atom is not None:
                 names = {name: other for name, (other, _) in found.predicates.items()}
@@ -139,6 +153,18 @@ class PlanSolver(Solver):
                 f"more; the model reads {model.longest - 1:,}; leave objects out"
             )
         return found, writer
+
+    def _best(
+        self, found: Match, ways: Iterator[Match], words: FrozenSet[str]
+    ) -> Tuple[Match, Writer]:
+        """The first of some matches for all of which the model has words, else the first one."""
+        tried = (
+            (one, Writer(one.learnt, one.domain, one.problem, words, not self.no_numbering))
+            for one in chain([found], islice(ways, _WAYS))
+        )
+        first = next(tried)
+        good = (pair for pair in chain([first], tried) if _known(pair[1]))
+        return next(good, first)
 
     def _search(
         self, left: Dict[int, Tuple[Match, Writer]], model: Any
@@ -182,6 +208,11 @@ class PlanSolver(Solver):
             reason = _UNVERIFIED[possible.get(place)] + advice
             more = {"domain": task.domain.name}
             yield place, Solved(Status.unverified, reason=reason, decided=False, more=more)
+
+
+def _known(writer: Writer) -> bool:
+    """Whether a model has words for all of a problem."""
+    return not writer.untold and writer.lacking() is None
 
 
 def _untold(task: Match, writer: Writer) -> str:

@@ -49,10 +49,12 @@ _SHORT = (
 
 
 class Planner(NamedTuple):
-    """A planner that is installed: its name, and what finds a plan in some CPU seconds."""
+    """A planner that is installed: its name, what finds a plan in some CPU seconds, and whether it
+    reads what must not hold."""
 
     name: str
     plan: Callable[[PlanningDomain, Problem, float], Optional[List[Action]]]
+    reads_not: bool
 
 
 def nearest(
@@ -115,10 +117,10 @@ def installed() -> Optional[Planner]:
     if found is not None and found.submodule_search_locations:
         script = Path(found.submodule_search_locations[0], "downward/fast-downward.py")
         command = [str(script), "--plan-file", "plan", *files, "--search", _SHORT]
-        return Planner("up-fast-downward", partial(_planned, command, "plan*"))
+        return Planner("up-fast-downward", partial(_planned, command, "plan*"), True)
     if find_spec("pyperplan") is not None:
         command = ["-m", "pyperplan", "-H", "hff", "-s", "gbf", *files]
-        return Planner("pyperplan", partial(_planned, command, "problem.soln"))
+        return Planner("pyperplan", partial(_planned, command, "problem.soln"), False)
     return None
 
 

@@ -112,7 +112,7 @@ def learn(text: str, name: str, kinds: Collection[Kind], ordered: Collection[str
 
 def write(folder: str, learnt: Sequence[Learnt]) -> None:
     """Writes the domains of the model of a folder."""
-    files = [f"{_file(one.read.domain.name)}.pddl" for one in learnt]
+    files = [file_of(one.read.domain.name) for one in learnt]
     words = {}
     for one in learnt:
         words[one.read.domain.name] = {name: getattr(one, name) for name in _FIELDS}
@@ -134,7 +134,7 @@ def read(folder: str) -> List[Learnt]:
     try:
         words = json.loads(read_text(str(path)))
         found = [
-            Learnt(read_text(str(path.with_name(f"{_file(name)}.pddl"))), **known)
+            Learnt(read_text(str(path.with_name(file_of(name)))), **known)
             for name, known in words.items()
         ]
         for one in found:
@@ -144,5 +144,6 @@ def read(folder: str) -> List[Learnt]:
         raise UserError(f"{path} is damaged", "path")
 
 
-def _file(name: str) -> str:
-    return re.sub(r"[^\w-]", "_", name)
+def file_of(name: str) -> str:
+    """The file of a domain of this name."""
+    return re.sub(r"[^\w-]", "_", name) + ".pddl"

@@ -7,7 +7,7 @@ A file may ask in addition that two parameters differ. Where all names are equal
 """
 
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import permutations, takewhile
 from typing import (
     Dict,
     FrozenSet,
@@ -87,7 +87,15 @@ def _turned(places: Tuple[int, ...]) -> str:
 def match(
     read: PddlProblem, name: str, learnt: Sequence[Learnt], by_structure: bool = True
 ) -> Match:
-    """Finds which domain that a model has learnt a problem is of.
+    """The first of :func:`matches`."""
+    return next(matches(read, name, learnt, by_structure))
+
+
+def matches(
+    read: PddlProblem, name: str, learnt: Sequence[Learnt], by_structure: bool = True
+) -> Iterator[Match]:
+    """Finds which domain that a model has learnt a problem is of. There may be several ways to see it
+    there: where *on* and *off* are alike, each may be the other.
 
     Args:
         read: the problem of a file.
@@ -99,14 +107,18 @@ def match(
         UserError: it is of none, and which there are; or no action can take its objects.
     """
     domain, problem = by_kind(read)
-    near = ""
+    near, some = "", False
     for one in learnt:
         for found in _correspondences(one.structure, domain, by_structure):
             sorts = _sorts(one, domain, problem, found)
             new = [thing for thing, kind in problem.sorts.items() if sorts.get(kind, "") is None]
             if not new:
-                return _match(one, domain, problem, found, sorts)
+                some = True
+                yield _match(one, domain, problem, found, sorts)
+                continue
             near = f"{name} has the actions of {one.domain.name}, but"
+    if some:
+        return
     types = lacking(read)
     if near and types:
         fault = f"no object is of type {' or '.join(types)}, as in (:objects a b - {types[0]})"
@@ -194,15 +206,14 @@ def _correspondences(
             places = {parameter: at for at, parameter in enumerate(other.parameters)}
             given = dict(found.constants), found.predicates
             for terms, predicates in _atoms(_parts(one), _parts(other), *given, named, budget):
-                # Parameters that are in no atom, in their order.
-                terms.update(
-                    zip(
-                        [p for p in one.parameters if p not in terms],
-                        [p for p in other.parameters if p not in terms.values()],
-                    )
-                )
                 constants = {a: b for a, b in terms.items() if a not in one.parameters}
-                if places.keys().isdisjoint(constants.values()):
+                if not places.keys().isdisjoint(constants.values()):
+                    continue
+                # Parameters that are in no atom.
+                mine = [p for p in one.parameters if p not in terms]
+                others = permutations(p for p in other.parameters if p not in terms.values())
+                for spare in takewhile(lambda _: next(budget, None) is not None, others):
+                    terms.update(zip(mine, spare))
                     order = tuple(places[terms[parameter]] for parameter in one.parameters)
                     operators = {**found.operators, one.name: (other.name, order)}
                     now = _Found(operators, predicates, constants)
@@ -277,7 +288,7 @@ def _sorts(
                 theirs.setdefault(kind, set()).add((name, parameter))
     counted = {other for other, _ in found.predicates.values()}
     said = problem.initial | problem.goal | problem.without
-    named = {n for a in said if a[0] in counted for n in a[1:]}
+    named = {*domain.constants, *(n for a in said if a[0] in counted for n in a[1:])}
     for name, kind in problem.sorts.items():
         if name in named:
             theirs.setdefault(kind, set())
@@ -295,9 +306,12 @@ def _sorts(
     ours = roles(known)
 
     def sort_of(where: Set[Tuple[str, str]]) -> Optional[_Sort]:
-        told = frozenset().union(*(needs[role] for role in where))
+        needed = frozenset().union(*(needs[role] for role in where))
         for sort in learnt.sorts:
-            able = {r for r in ours.get(sort, ()) if needs[r] <= told and not bars[r] & told}
+            own = ours.get(sort, frozenset())
+            lost = [bars[role] for role in own - where if needs[role] <= needed]
+            told = needed.union(*lost) - frozenset().union(*(bars[role] for role in where))
+            able = {role for role in own if needs[role] <= told and not bars[role] & told}
             if able == where:
                 return sort, told
         return None

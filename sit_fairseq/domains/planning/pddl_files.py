@@ -247,7 +247,8 @@ class _DomainReader(_Reader):
     def _operator(self, name: str, group: Group) -> Operator:
         known, parts = (":parameters", ":precondition", ":effect"), {}
         for key, value in zip_longest(group[2::2], group[3::2]):
-            if key in parts or key not in known or not isinstance(value, Group):
+            named = isinstance(key, Word) and key in known and key not in parts
+            if not named or not isinstance(value, Group):
                 reason = f"an action has {', '.join(known)}, each once and with parentheses"
                 raise self._text.refuse(key, reason)
             parts[key] = value

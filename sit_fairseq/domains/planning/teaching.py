@@ -19,7 +19,6 @@ from sit_fairseq.domains.planning.labelling import (
     read_plan,
     shortened,
 )
-from sit_fairseq.domains.planning.learnt import Learnt
 from sit_fairseq.domains.planning.matching import Match, match
 from sit_fairseq.domains.planning.pddl_files import (
     PddlProblem,
@@ -29,7 +28,14 @@ from sit_fairseq.domains.planning.pddl_files import (
 )
 from sit_fairseq.domains.planning.proofs import visited
 from sit_fairseq.domains.planning.sentences import Writer, is_order, steps
-from sit_fairseq.domains.planning.strips import Action, Problem, State, apply, execute
+from sit_fairseq.domains.planning.strips import (
+    Action,
+    PlanningDomain,
+    Problem,
+    State,
+    apply,
+    execute,
+)
 from sit_fairseq.errors import UserError
 
 # Of a problem all of whose states are known, in each of some turns: goals, and the samples of each, 40 or
@@ -38,6 +44,9 @@ _GOALS, _STATES, _HUNDREDTH, _TIMES = 6, 40, 100, 3
 
 # Pairs of a domain that are enough, turns of each problem, and the share of validation.
 _ENOUGH, _TURNS, _SHARE = 30_000, 6, 0.05
+
+# The most words of a sentence, with its end.
+_LONGEST = 8192
 
 _Labelled = List[Tuple[State, Action]]
 
@@ -75,9 +84,10 @@ class PlanTeacher:
         *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256", "--encoder-layers", "3"),
         *("--decoder-layers", "2", "--encoder-attention-heads", "4", "--encoder-positions", "rope"),
         *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
-        *("--max-source-positions", "8192", "--criterion", "adacos", "--min-scale", "10"),
+        *("--max-source-positions", str(_LONGEST), "--criterion", "adacos", "--min-scale", "10"),
         *("--optimizer", "muon", "--lr", "0.005", "--clip-norm", "1"),
         *("--batch-size", "48", "--max-tokens", "20000", "--num-workers", "0"),
+        "--skip-invalid-size-inputs-valid-test",
     )
 
     def teach(self, given: Sequence[str], folder: str, seconds: float) -> Iterator[str]:
@@ -96,18 +106,20 @@ class PlanTeacher:
         """
         if not given or len(given) % 2:
             raise UserError("name files with domains, each before a folder with problems of it")
-        pairs, every = list(zip(given[::2], given[1::2])), []
-        known: List[Learnt] = []
-        titles: Set[str] = set()
-        for path, problems in pairs:
-            lesson = _Lesson(self, path, problems)
+        if self.plans is not None and not Path(self.plans).is_dir():
+            raise UserError(f"there is no folder {self.plans}", "plans")
+        lessons = [_Lesson(self, *pair) for pair in zip(given[::2], given[1::2])]
+        files: Set[str] = set()
+        for lesson in lessons:
             yield from lesson.read()
             title = lesson.learnt.read.domain.name
-            if title.lower() in titles:
+            file = learnt.file_of(title).lower()
+            if file in files:
                 raise UserError(f"two domains are called {title}; name one of them otherwise")
-            titles.add(title.lower())
-            yield from lesson.label(seconds / len(pairs))
-            known.append(lesson.learnt)
+            files.add(file)
+        every: List[List[Tuple[str, str]]] = []
+        for lesson in lessons:
+            yield from lesson.label(seconds / len(lessons))
             every += lesson.groups
         rng = Random(self.seed)
         rng.shuffle(every)
@@ -118,7 +130,7 @@ class PlanTeacher:
             found = [pair for group in groups for pair in group]
             rng.shuffle(found)
             write_pairs(str(Path(folder, name)), found[:500] if name == "valid" else found)
-        learnt.write(folder, known)
+        learnt.write(folder, [lesson.learnt for lesson in lessons])
 
 
 @dataclass
@@ -139,14 +151,17 @@ class _Lesson:
         self._problems: Dict[str, PddlProblem] = {}
         kinds: Set[Kind] = set()
         for path in sorted(map(str, Path(self.folder).rglob("*.pddl"))):
-            if Path(path).samefile(self.path):
-                continue
             try:
+                if Path(path).exists() and Path(path).samefile(self.path):
+                    continue
                 problem = read_problem(read_text(path), path, domain)
             except UserError as error:
                 yield f"; {path}: left out: {error}"
                 continue
             count = len(problem.problem.sorts)
+            if not count:
+                yield f"; {path}: left out: it has no objects"
+                continue
             if count > self.options.most_objects:
                 yield f"; {path}: left out: it has {count} objects, see --most-objects"
                 continue
@@ -180,7 +195,13 @@ class _Lesson:
         end, planner, rng = time.monotonic() + seconds, installed(), Random(self.options.seed)
         matched = {}
         for path, read in self._problems.items():
-            matched[path] = match(read, path, [self.learnt])
+            found = match(read, path, [self.learnt])
+            words = len(self._writer(found, found.problem).sentence(found.problem.initial))
+            if words < _LONGEST:
+                matched[path] = found
+            else:
+                reason = f"its state takes {words:,} words; the model reads {_LONGEST - 1:,}"
+                yield f"; {path}: left out: {reason}"
         left = sorted(matched, key=lambda path: len(matched[path].problem.sorts))
         counts, used, small, late = {"states": 0, "plans": 0}, set(), [], 0
         for turn in range(2 * _TURNS):
@@ -198,6 +219,8 @@ class _Lesson:
                     if kind == "states":
                         left.remove(path)
                         small.append(path)
+        if self.options.plans is not None and not any(map(self._given, self._problems)):
+            yield f"; {self.options.plans} has no plan of a problem in {self.folder}"
         if late:
             yield f"; {self.folder}: {late} larger problems are not needed, or time was over"
         if not self.groups:
@@ -215,7 +238,7 @@ class _Lesson:
         labelled, and why the problem is to be left out, if it is."""
         domain, problem, given = found.domain, found.problem, self._given(path)
         fixed = frozenset(domain.constants)
-        by_states = given is None and (turn == 0 or turn >= _TURNS)
+        by_states = turn == 0 or turn >= _TURNS
         graph = visited(domain, problem) if by_states else None
         if graph is not None and graph.whole:
             most, asked = max(_STATES, len(graph.states) // _HUNDREDTH), problem
@@ -243,6 +266,8 @@ class _Lesson:
                 return "", f"{given} is no plan of it"
         elif planner is None:
             return "", "it has too many states: install up-fast-downward, or name --plans"
+        elif not planner.reads_not and (problem.without or _asks_not(domain)):
+            return "", f"{planner.name} reads no (not ...) of it: install up-fast-downward"
         else:
             plan = planner.plan(domain, problem, 10.0)
             if plan is None:  # a variant may have none
@@ -263,10 +288,18 @@ class _Lesson:
 
     def _add(self, found: Match, asked: Problem, labelled: _Labelled, times: int) -> None:
         rng = Random(self.options.seed + len(self.groups))
-        writer = Writer(self.learnt, found.domain, asked, numbered=False)
+        writer = self._writer(found, asked)
         group = [
             (" ".join(writer.sentence(state, rng)), " ".join(writer.written(action)))
             for state, action in labelled
             for _ in range(times)
         ]
         self.groups += [group] if group else []
+
+    def _writer(self, found: Match, asked: Problem) -> Writer:
+        return Writer(self.learnt, found.domain, asked, numbered=False)
+
+
+def _asks_not(domain: PlanningDomain) -> bool:
+    """Whether an action asks that something does not hold."""
+    return any(operator.without for operator in domain.operators.values())

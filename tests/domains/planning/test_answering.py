@@ -1,5 +1,6 @@
 """Plans for files in PDDL; rules take the place of the model."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,9 @@ from examples.planning.five import good_actions, read_sentence, words
 from sit_fairseq.domains import find
 from sit_fairseq.domains.planning import answering, solving
 from sit_fairseq.domains.planning.answering import PlanSolver
+from sit_fairseq.domains.planning.learnt import learn
+from sit_fairseq.domains.planning.matching import matches
+from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
 from sit_fairseq.domains.solver import Limits
 from sit_fairseq.errors import UserError
 
@@ -124,6 +128,36 @@ def test_a_goal_of_a_kind_that_a_model_lacks_may_be_out_of_reach(solve, monkeypa
     author = Author(1, typed=False)
     author.domain(DOMAINS["blocksworld"])
     assert author.names["predicate", "holding"] in found[0].reason
+
+
+LAMPS = """(define (domain lamps) (:predicates (lit ?l) (dark ?l) (near ?l))
+  (:action on :parameters (?l) :precondition (and (near ?l) (dark ?l))
+    :effect (and (lit ?l) (not (dark ?l))))
+  (:action off :parameters (?l) :precondition (and (near ?l) (lit ?l))
+    :effect (and (dark ?l) (not (lit ?l)))))"""
+
+
+class LitAlone:
+    """The words of a model that was trained on no goal but lit."""
+
+    def __contains__(self, word):
+        return word != "lamps.dark?"
+
+
+@pytest.mark.parametrize("first", ["on", "off"])
+def test_of_several_ways_to_see_a_domain_one_with_known_words_is_taken(solve, first):
+    names = {"on": "x", "off": "y", "lit": "p", "dark": "q", "near": "r"}
+    head, on, off = LAMPS.split("\n  (:action")
+    parts = (on, off[:-1]) if first == "on" else (off[:-1], on)
+    text = "\n  (:action".join((head, *parts)) + ")"
+    text = re.sub(r"\b(on|off|lit|dark|near)\b", lambda found: names[found[1]], text)
+    start = "(define (problem p) (:domain lamps) (:objects a) (:init (q a) (r a)) (:goal (p a)))"
+    task = read_problem(start, "p", read_domain(text, "d"))
+    ways = list(matches(task, "p", [learn(LAMPS, "l", [frozenset({"(near)"})], [])]))
+    assert [way.operators["on"][0] for way in ways] in (["x", "y"], ["y", "x"])
+    solver, _ = solve(text, start)
+    found, writer = solver._best(ways[0], iter(ways[1:]), LitAlone())
+    assert found.operators["on"][0] == "x" and not writer.untold
 
 
 def test_a_problem_that_is_too_long_for_a_model_is_said_before_it_is_named(solve, monkeypatch):

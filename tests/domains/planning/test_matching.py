@@ -7,6 +7,7 @@ from domains.planning.pddl_written import Author, unions
 from domains.planning.problems import DOMAINS, LEARNT, MODEL, PROBLEMS, problem
 
 from sit_fairseq.domains.planning.applicable import applicable
+from sit_fairseq.domains.planning.kinds import kinds_of
 from sit_fairseq.domains.planning.learnt import learn
 from sit_fairseq.domains.planning.matching import match
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
@@ -156,6 +157,46 @@ def test_what_objects_with_types_can_do_is_told(told, able, names):
     assert sorted(name for name, *_ in actions) == able.split()
     asked = {atom[0] for atom in found.problem.initial if atom[0] in known.told}
     assert asked <= set(told.split()) and ("film" in able) == ("can-film" in asked)
+
+
+def test_what_bars_an_object_is_told():
+    text = """(define (domain walk) (:types loc)
+      (:predicates (at ?l - loc) (road ?a ?b - loc) (blocked ?l - loc))
+      (:action move :parameters (?a ?b - loc) :precondition (and (at ?a) (road ?a ?b) (not (blocked ?b)))
+        :effect (and (at ?b) (not (at ?a)))))"""
+    start = """(define (problem p) (:domain walk) (:objects a b c - loc)
+      (:init (at a) (blocked c) (road a b) (road b a) (road a c)) (:goal (at b)))"""
+    known = learn(text, "d.pddl", [frozenset({"loc"}), frozenset({"loc", "(blocked)"})], [])
+    found = match(read_problem(start, "p.pddl", read_domain(text, "d.pddl")), "p.pddl", [known])
+    actions = applicable(found.domain, found.problem.initial, found.problem.sorts)
+    assert list(actions) == [("move", "a", "b")] and ("blocked", "c") in found.problem.initial
+
+
+def test_constants_of_effects_alone_have_a_sort():
+    text = """(define (domain flags) (:types agent flag) (:constants mast - flag)
+      (:predicates (raised ?f - flag) (here ?a - agent) (done ?a - agent))
+      (:action raise :parameters (?a - agent) :precondition (here ?a) :effect (raised mast))
+      (:action salute :parameters (?a - agent) :precondition (and (here ?a) (raised mast))
+        :effect (done ?a)))"""
+    start = """(define (problem p) (:domain flags) (:objects a - agent) (:init (here a))
+      (:goal (done a)))"""
+    read = read_problem(start, "p.pddl", read_domain(text, "d.pddl"))
+    known = learn(text, "d.pddl", set(kinds_of(read).values()), [])
+    found = match(read, "p.pddl", [known])
+    assert found.problem.sorts.keys() == {"a", "mast"}
+
+
+def test_parameters_in_no_atom_may_stand_in_any_order():
+    text = """(define (domain guard) (:types person door) (:predicates (open) (safe))
+      (:action knock :parameters (?p - person ?d - door) :precondition (safe) :effect (open))
+      (:action shut :parameters (?d - door) :precondition (open)
+        :effect (and (safe) (not (open)))))"""
+    start = """(define (problem p) (:domain guard) (:objects a - person b - door) (:init (safe))
+      (:goal (open)))"""
+    turned = text.replace("(?p - person ?d - door)", "(?d - door ?p - person)")
+    known = learn(text, "d.pddl", [frozenset({"person"}), frozenset({"door"})], [])
+    found = match(read_problem(start, "p.pddl", read_domain(turned, "d.pddl")), "p.pddl", [known])
+    assert found.in_file(("knock", "a", "b")) == ("knock", "b", "a")
 
 
 def test_an_object_of_a_new_kind_is_named():

@@ -111,6 +111,7 @@ def refused(read, text, before, after):
         ("?other)", "§other)", "the name of the parameter"),
         ("(:constants Home", "(:constants §?home", "the name of the object"),
         (":parameters () :pre", ":parameters () §:parameters (?x) :pre", "an action has"),
+        (":parameters () :pre", "§(:parameters ()) :pre", "an action has"),
         ("(DEFINE (DOMAIN Shop)", "§(define (problem shop)", "a domain begins"),
         ("(:action rest", "(§x) (:action rest", "'x' is no section"),
         ("(in ?C ?v)", "(§inn ?C ?v)", "there is no predicate inn"),

@@ -109,6 +109,49 @@ def test_plans_that_are_given_are_labels_and_wrong_ones_are_listed(folder, monke
     assert len({pair[1] for pair in lesson.groups[0]}) == 6
 
 
+def test_problems_of_few_states_need_no_plans(folder):
+    (folder / "in/p0.plan").write_text("(light x a)\n")
+    lines, pairs = taught(folder, plans=str(folder / "in"))
+    assert "(2 by all states, 0 plans)" in lines[-1] and len(pairs) > 50
+    (folder / "none").mkdir()
+    said = "\n".join(taught(folder, plans=str(folder / "none"))[0])
+    assert "none has no plan of a problem in" in said
+    with pytest.raises(UserError, match="there is no folder .*nowhere; change plans"):
+        taught(folder, plans=str(folder / "nowhere"))
+
+
+def test_what_a_model_cannot_read_is_left_out(folder, monkeypatch):
+    (folder / "in/r.pddl").symlink_to(folder / "nothing")
+    (folder / "in/s.pddl").write_text(
+        "(define (problem s) (:domain lamps) (:init (free)) (:goal (free)))"
+    )
+    said = "\n".join(taught(folder)[0])
+    assert "r.pddl: left out: " in said and "p0.pddl" not in said
+    monkeypatch.setattr(teaching, "_LONGEST", 5)
+    with pytest.raises(UserError, match="no problem of .* could be labelled"):
+        taught(folder)
+
+
+def test_a_planner_that_reads_no_not_is_not_asked(folder, monkeypatch):
+    monkeypatch.setattr(teaching, "visited", lambda *task: Graph([], [], False))
+    monkeypatch.setattr(teaching, "installed", lambda: Planner("toy", None, False))
+    lesson = teaching._Lesson(PlanTeacher(), str(folder / "domain.pddl"), str(folder / "in"))
+    with pytest.raises(UserError, match="could be labelled"):
+        said = list(lesson.read())
+        for line in lesson.label(60):
+            said.append(line)
+    assert "p0.pddl: left out: toy reads no (not ...)" in "\n".join(said)
+
+
+def test_files_of_two_domains_are_two(folder):
+    given = []
+    for title in ("a.b", "a_b"):
+        (folder / title).write_text(LAMPS.replace("domain lamps", f"domain {title}"))
+        given += [str(folder / title), str(folder / "in")]
+    with pytest.raises(UserError, match="two domains are called a_b"):
+        list(PlanTeacher().teach(given, str(folder), 60))
+
+
 def test_a_planner_gets_the_same_problem_in_plain_names(folder, monkeypatch):
     """The texts for it are read as a problem with plans of the same length."""
     seen = []
@@ -121,7 +164,7 @@ def test_a_planner_gets_the_same_problem_in_plain_names(folder, monkeypatch):
         return read_plan("\n".join(f"({' '.join(one)})" for one in plan), back) if found else None
 
     monkeypatch.setattr(teaching, "visited", lambda *task: Graph([], [], False))
-    monkeypatch.setattr(teaching, "installed", lambda: Planner("toy", plan))
+    monkeypatch.setattr(teaching, "installed", lambda: Planner("toy", plan, True))
     lines, pairs = taught(folder)
     assert "p2.pddl: left out: toy finds no plan" in "\n".join(lines)
     assert seen[:2] == [6, 5] and len(pairs) > 30
