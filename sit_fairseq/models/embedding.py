@@ -98,8 +98,8 @@ def _check_rows(embedding: TokenEmbedding, unused: Any) -> None:
         )
     if rows != needed:
         raise UserError(
-            f"the checkpoint is damaged: its embedding has {rows} rows, but its tokens and symbols "
-            f"need {needed}; name another file"
+            f"the embedding of the checkpoint has {rows} rows, but its tokens and symbols need {needed}: "
+            "it is damaged, or of another symbol_embedding; name another file"
         )
 
 

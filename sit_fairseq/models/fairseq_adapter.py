@@ -81,7 +81,7 @@ class FairseqParts:
     def from_pretrained(
         cls,
         model_name_or_path: Place,
-        checkpoint_file: str = "model.pt",
+        checkpoint_file: Place = "model.pt",
         data_name_or_path: Place = ".",
         **options: Any,
     ) -> Model:
@@ -96,7 +96,7 @@ class FairseqParts:
         folder = os.fspath(model_name_or_path)
         if os.path.isfile(folder) or checkpoint_file == "model.pt":
             return Model.load(folder, **options)
-        names = checkpoint_file.split(os.pathsep)
+        names = os.fspath(checkpoint_file).split(os.pathsep)
         return Model.load(*(os.path.join(folder, name) for name in names), **options)
 
     def get_normalized_probs(

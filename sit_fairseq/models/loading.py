@@ -62,9 +62,11 @@ def load_model(
     path = model_file(path)
     state = read_plain(path)
     given, task = (section(state, name)[1] for name in ("model", "task"))
-    if not str(given.get("_name")).startswith(KIND):
-        raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
     weights = state["model"]
+    if vocabulary_prefix(weights) + "symbols" not in weights:
+        raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
+    if not str(given.get("_name")).startswith(KIND):  # an architecture of the caller's
+        given["_name"] = KIND if any(name.startswith("encoder.") for name in weights) else TEXT_KIND
     if fresh_symbols is not None:
         text = isinstance(fresh_symbols, str)
         given["fresh_symbols"] = fresh_symbols if text else whole(fresh_symbols)

@@ -226,7 +226,11 @@ class Vocabulary(nn.Module):
             reason += f"{named_sorts(self.dictionary.sorts)}; name the same sorts, or leave it out"
         elif clash:
             reason = f"the pattern {own!r} matches {listing(clash)}, which the checkpoint was "
-            reason += "trained with as base tokens; leave the pattern out"
+            reason += "trained with as base tokens"
+            if own == pattern:
+                reason += "; sit convert makes a model of it for which they are symbols"
+            else:
+                reason += f"; its own pattern is {pattern!r}"
         elif unknown:
             reason = (
                 f"the data has {without_embedding(unknown)}; remove them from the data; if they "

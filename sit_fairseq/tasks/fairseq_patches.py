@@ -31,7 +31,7 @@ from sit_fairseq.errors import UserError, advised
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import partial_files
 from sit_fairseq.tasks import compiled_parts
-from sit_fairseq.tasks.file_options import read_state
+from sit_fairseq.tasks.file_options import read_state, readable
 from sit_fairseq.tasks.generators import TextScorer
 from sit_fairseq.tasks.options import refuse_given
 from sit_fairseq.tasks.run import current_run
@@ -155,7 +155,8 @@ def load_checkpoint_to_cpu(
     fairseq would build and run. ``arg_overrides`` are options of the command, which replace those of
     the file."""
     remedy = "name another file with --path, --restore-file or --finetune-from-model"
-    state = read_state(PathManager.get_local_path(path), arg_overrides, remedy)
+    # fairseq's commands have ways to split text of their own, and mostly give no options.
+    state = read_state(PathManager.get_local_path(path), arg_overrides or None, remedy)
     with omegaconf_no_object_check():  # fairseq's old models have their options as objects
         state["cfg"] = OmegaConf.create(state["cfg"])
     overwrite_args_by_name(state["cfg"], arg_overrides or {})
@@ -182,8 +183,20 @@ def _no_tpu() -> None:
 
 def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
     """Begins fairseq-train; ends it if ``--max-update`` was reached before, as it would make one more
-    update, or says what hinders it."""
+    update, or says what hinders it, now or when its checkpoints are read."""
     common = trainer.cfg.common
+    for section in ("model", "task", "criterion"):
+        options = getattr(trainer.cfg, section)
+        name = getattr(options, "arch", None) or getattr(options, "_name", None)
+        if name is not None and not readable(section, name):
+            raise UserError(
+                f"checkpoints of the {section} {name} are not read with --user-dir sit_fairseq; leave "
+                "it out, or give a class of your own a dataclass of options"
+            )
+    for option in ("finetune_from_model", "restore_file"):
+        given = getattr(cfg, option)
+        if given and os.path.isdir(given):
+            raise UserError(f"{given} is a folder; name the file of a checkpoint", option)
     if common.fp16 and not common.memory_efficient_fp16 and not trainer.cuda:
         raise UserError("--fp16 needs a GPU; leave it out, or pass --autocast bfloat16")
     if trainer.cfg.dataset.num_shards > 1:

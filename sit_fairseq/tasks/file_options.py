@@ -103,8 +103,7 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
     for section, (name, _) in found.items():
         if name is None and section != "criterion":
             raise ValueError("is damaged: it names no model or no task")
-        kind = _kind(section, name)
-        if name is not None and kind not in _KINDS[section] and not _is_callers(section, kind):
+        if name is not None and not readable(section, name):
             raise ValueError(
                 f"names the {section} {name!r}, which is not built from the options of a checkpoint, "
                 f"as they might run code; only {' and '.join(_KINDS[section])} are"
@@ -133,6 +132,12 @@ def _kind(section: str, name: Any) -> Any:
     """The class name for a section's name: the model's for an architecture."""
     archs = ARCH_MODEL_NAME_REGISTRY if section == "model" and isinstance(name, str) else {}
     return archs.get(name, name)
+
+
+def readable(section: str, name: Any) -> bool:
+    """Whether a model, a task or a criterion of this name is built from the options of a file."""
+    kind = _kind(section, name)
+    return kind in _KINDS[section] or _is_callers(section, kind)
 
 
 def _is_callers(section: str, kind: Any) -> bool:
@@ -187,6 +192,8 @@ def _of_transformer(options: Dict[str, Any]) -> Dict[str, Any]:
         if text and own not in _TEXTS:
             raise ValueError(f"is damaged: the option {option} of its model is {value[:80]!r}")
         number = isinstance(value, (int, float)) and own not in _TEXTS  # 0 names an open file
+        if number and own not in _OF_TRANSFORMERS and abs(value) > LARGEST:
+            continue  # of the command that trained it
         listed = isinstance(value, (list, tuple)) and own == "adaptive_softmax_cutoff"
         if text or number or listed:
             _check(option, str(value) if listed else value)

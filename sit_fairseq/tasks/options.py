@@ -118,6 +118,9 @@ def check(cfg: StreamTranslationConfig) -> None:
             f"--best-checkpoint-metric {metric} would keep the worst checkpoint; pass "
             "--maximize-best-checkpoint-metric too"
         )
+    if metric in ("correct", "exact") and cfg.validate_semantics is None:
+        reason = f"--best-checkpoint-metric {metric} needs a judge"
+        raise UserError(f"{reason}; pass --validate-semantics NAME too")
 
 
 def check_renaming(cfg: StreamOptions) -> None:

@@ -59,8 +59,10 @@ class StreamTranslationTask(StreamTask, TranslationTask):
                 "source_lang target_lang",
             )
         files = [f"{folder}/dict.{side}.txt" for side in (cfg.source_lang, cfg.target_lang)]
-        dictionary, of_targets = map(cls.load_dictionary, files)
-        if dictionary != of_targets:
+        if not os.path.isfile(files[1]):  # fairseq-preprocess --only-source
+            del files[1]
+        dictionary, *of_targets = map(cls.load_dictionary, files)
+        if of_targets not in ([], [dictionary]):
             raise UserError(
                 f"{files[0]} and {files[1]} differ, but a symbol of the source must be the same "
                 "token in the target; run fairseq-preprocess again with --joined-dictionary"

@@ -18,6 +18,7 @@ from fairseq.models import register_model
 from tasks.conftest import load, options
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.model import Model
 from sit_fairseq.models.fairseq_adapter import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
@@ -276,6 +277,7 @@ def test_a_vanilla_model_keeps_numbers_and_forgets_files(tmp_path):
     harmless = dict(activation_fn="gelu", dropout=0.3, scale_attn=True)
     others = dict(encoder_embed_path="/etc/passwd", user_dir="x", data="y", lr=[0.1])
     others["decoder_embed_path"] = 1  # what is open already
+    others["max_update"] = 5_000_000  # of the command
     model = argparse.Namespace(arch="transformer_tiny", **harmless, **others)
     state = {"model": {"w": torch.zeros(1)}, "cfg": {"model": model, "task": "translation"}}
     torch.save(state, tmp_path / "vanilla.pt")
@@ -299,3 +301,16 @@ def test_kinds_that_the_caller_brings_are_known(trained, tmp_path):
     path = train(trained[0], tmp_path, *words, "--max-update", 1)
     cfg = read_state(str(path))["cfg"]
     assert (cfg["model"]["_name"], cfg["criterion"]["_name"]) == ("own_model", "own_loss")
+    (answer,) = Model.load(path).answer(["! a"], max_length=9)
+    assert answer.score is not None
+
+
+def test_what_no_command_reads_again_is_not_trained(trained, tmp_path):
+    for words, what in (
+        (("--arch", "lstm", "--criterion", "cross_entropy"), "the model lstm"),
+        (("--criterion", "ctc"), "the criterion ctc"),
+    ):
+        with pytest.raises(UserError, match=f"{what} are not read with --user-dir"):
+            train(trained[0], tmp_path / "new", *words, "--max-update", 1)
+    with pytest.raises(UserError, match="is a folder.*change finetune_from_model"):
+        train(trained[0], tmp_path / "new", "--finetune-from-model", tmp_path)

@@ -23,6 +23,10 @@ TASKS = [
         dict(best_checkpoint_metric="correct", maximize_best_checkpoint_metric=False),
         "--maximize-best-checkpoint-metric",
     ),
+    (
+        dict(best_checkpoint_metric="exact", maximize_best_checkpoint_metric=True),
+        "--validate-semantics",
+    ),
 ]
 # Options of the task and of one call.
 SEARCHES = [
@@ -108,7 +112,8 @@ def test_the_option_is_named(call, option):
 
 
 def test_what_is_refused_is_allowed_elsewhere():
-    make_task(best_checkpoint_metric="correct", maximize_best_checkpoint_metric=True)
+    best = dict(best_checkpoint_metric="correct", maximize_best_checkpoint_metric=True)
+    make_task(**best, validate_semantics="prop")
     assert generation_options('{"beam": 3}') == Namespace(beam=3)
     assert beam_widths("3,25") == beam_widths([3, 25]) == [3, 25]
     task = make_task(constrained="auto")

@@ -79,9 +79,11 @@ def test_folders_that_are_none_of_fairseqs(folder, tmp_path):
     (folder / "dict.tgt.txt").write_text("a 1\n")
     with pytest.raises(UserError, match="--joined-dictionary"):
         setup(folder)
-    (folder / "dict.tgt.txt").unlink()
+    (folder / "dict.tgt.txt").write_text("a")
     with pytest.raises(UserError, match="dict.tgt.txt is no dictionary"):
         setup(folder)
+    (folder / "dict.tgt.txt").unlink()  # as fairseq-preprocess --only-source leaves it
+    assert setup(folder).target_dictionary == setup(folder).source_dictionary
 
 
 CUT = {
