@@ -28,7 +28,7 @@ from torch import Tensor
 
 from sit_fairseq.domains.by_name import accepting_judge, arity_of, grammar_of_answers, of_file
 from sit_fairseq.errors import UnansweredError, UserError, check_numbers, texts_of
-from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.judge import Judge, accepting
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.loading import AnyModel, load_model, options_of, portable
@@ -386,13 +386,16 @@ class Model:
         """The judges that are asked, None without any. Those of a name live as long as the model."""
         from sit_fairseq.judging.pool import JudgePool
 
-        if verify is None or isinstance(verify, JudgePool):
+        if verify is None:
+            return None
+        if isinstance(verify, JudgePool):
+            accepting(verify.judge, "verify")
             return verify
         if not (verify and isinstance(verify, (str, Judge))):
             kinds = "the name of a domain, a judge or a pool of judges"
             raise UserError(f"verify takes {kinds}, not {verify!r}", "verify")
         if isinstance(verify, Judge):
-            return JudgePool(verify, 0 if verify.quick else os.cpu_count())
+            return JudgePool(accepting(verify, "verify"), 0 if verify.quick else os.cpu_count())
         key = os.getpid(), verify  # a process that was forked has workers of its own
         if key not in self._judges:
             judge = accepting_judge(verify)

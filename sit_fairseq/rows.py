@@ -22,7 +22,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from sit_fairseq.domains.placeholders.grammar import ORDERED, OnceGrammar
 from sit_fairseq.domains.placeholders.masks import in_order, placeholder_pattern
-from sit_fairseq.errors import UserError, check_numbers, texts_of
+from sit_fairseq.errors import UserError, check_numbers, excerpt, texts_of
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import NoAnswer, SearchOptions
 from sit_fairseq.search.prompt_search import PromptSearch
@@ -323,6 +323,7 @@ class Names:
             raise UserError("a prompt has no tokens, so nothing continues it", "texts")
         if not texts:
             return []
+        self._model.train(self._model.model.training)  # as the caller has left it
         with torch.device("cpu"):  # whatever is in force for the caller
             tokens = self._padded(sources, not causal)
             if causal:
@@ -352,8 +353,17 @@ class Names:
         seq2seq model further. Each name of an answer is one of its text."""
         if not self._model.model.config.is_encoder_decoder:
             raise UserError("only seq2seq models have a loss of answers to texts")
+        texts, answers = texts_of(texts, "texts"), texts_of(answers, "answers")
+        if not 0 < len(texts) == len(answers):
+            raise UserError(f"{len(texts)} texts have {len(answers)} answers", "texts answers")
         names = [self._names(text) for text in texts]
         sources = [self._read(text, own) for text, own in zip(texts, names)]
+        for answer, own in zip(answers, names):
+            new = [name for name in self._names(answer) if name not in own]
+            if new:
+                raise UserError(
+                    f"the answer {excerpt(answer)} has {new[0]}, its text not", "answers"
+                )
         targets = [self._read(text, own, False) for text, own in zip(answers, names)]
         with torch.device("cpu"):  # whatever is in force for the caller
             context = self._model.encode(self._padded(sources, True))

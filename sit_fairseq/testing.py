@@ -191,6 +191,8 @@ def _errors(measure, sample, cases, renamed_measure) -> Iterator:
             "symbols that it holds"
         )
     expected = measure(sample)
+    if not isinstance(expected, dict) or not expected:
+        raise ValueError("the measure gives no tensors by name, so that nothing would be tested")
     for case, table in cases.items():
         found = (renamed_measure or measure)(renamed_samples[case])
         for quantity in {**expected, **found}:

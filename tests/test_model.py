@@ -12,6 +12,8 @@ from conftest import PACKAGE, redraw
 from moody import PickyJudge
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.equality_judges import ExactJudge
+from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.judging.workers import _Worker
@@ -97,6 +99,21 @@ def test_a_judge_of_ones_own_decides_and_leaves_no_process_behind(prop, processe
     with JudgePool(judge) as pool:
         assert prop.answer(["| a b"], verify=pool) == [chosen]
         assert processes[-1].poll() is None
+
+
+class Plain(Judge):
+    """All that a judge needs."""
+
+    def verify(self, problem, answer):
+        return Verdict.satisfied
+
+
+def test_a_judge_needs_no_name_and_one_with_references_is_refused_at_once(prop):
+    for judge in (Plain(), JudgePool(Plain())):
+        assert prop.answer(["! a"], verify=judge)[0].verdict is Verdict.satisfied
+    for judge in (ExactJudge(), JudgePool(ExactJudge())):
+        with pytest.raises(UserError, match="change verify"):
+            prop.answers(["! a"], verify=judge)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])

@@ -127,6 +127,12 @@ LOADED = [
 ]
 
 
+def test_the_pattern_of_training_keeps_its_fresh_names():
+    model = Model.load(CHECKPOINTS / "binding")
+    again = Model.load(CHECKPOINTS / "binding", symbols=model.symbols)
+    assert facts(again, "binding") == facts(model, "binding")
+
+
 @pytest.mark.parametrize("name, options", LOADED)
 def test_saved_and_loaded_is_the_same(name, options, path_of, tmp_path):
     if "text" in name and "fresh_symbols" in options:

@@ -128,6 +128,26 @@ def test_loss_is_minus_the_score_and_trains_the_model(model):
     assert gradient.abs().max() > 0
 
 
+def test_a_loss_is_of_as_many_answers_with_the_names_of_their_texts():
+    names = names_of(MODELS["marian"]())
+    for texts, answers in (([], []), (["w30"], ["w30", "w31"])):
+        with pytest.raises(UserError, match="change texts or answers"):
+            names.loss(texts, answers)
+    with pytest.raises(UserError, match="has {y}, its text not; change answers"):
+        names.loss(["w30 {x}"], ["w30 {y}"])
+    with pytest.raises(TypeError, match="one text"):
+        names.loss("w30", "w30")
+
+
+def test_answers_are_those_of_evaluation_and_the_model_trains_on():
+    model = MODELS["marian"]()
+    names = names_of(model)
+    for training in (True, False):
+        model.train(training)
+        assert names.generate(TEXTS, max_new_tokens=3) == names.generate(TEXTS, max_new_tokens=3)
+        assert model.training is training
+
+
 @pytest.mark.parametrize("text, word", [("w30 {x} w5", "w30 Pedro w5"), ("w30 w31", "w30 w31")])
 def test_one_name_is_its_word_put_in_by_hand(model, text, word):
     tokenizer = Tokenizer(model.config.is_encoder_decoder)

@@ -38,6 +38,14 @@ def test_samples_that_no_renaming_changes(test):
         test(lambda sample: names_matter(sample["target"]), sample, cases)
 
 
+def test_a_measure_of_nothing_proves_nothing():
+    dictionary = make_dictionary()
+    sample = encode(dictionary, ["! b"]), renamings(dictionary, SYMBOLS)
+    for measure in (lambda tokens: {}, lambda tokens: tokens):
+        with pytest.raises(ValueError, match="no tensors by name"):
+            assert_symbol_invariant(measure, *sample)
+
+
 def test_what_is_not_invariant_fails():
     dictionary = make_dictionary()
     with pytest.raises(AssertionError, match="sum .* changes by"):

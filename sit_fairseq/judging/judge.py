@@ -44,8 +44,8 @@ class Judge(ABC):
 
     """
 
-    semantics: str  # a domain, or MODULE:CLASS
-    name: str  # among the judges of the same semantics
+    semantics: str = ""  # a domain, or MODULE:CLASS
+    name: str = ""  # among the judges of the same semantics
     quick: bool = False  # answers take some milliseconds at most: no process of its own is needed
     on_references: bool = False  # whether answers are compared with a reference
     missing: Optional[str] = None  # what has to be installed before it can decide anything

@@ -88,6 +88,9 @@ def _serve(descriptor: int, parent: int) -> None:
             value = function(item)
         except MemoryError:
             os._exit(1)  # the parent sees that, and starts a process that has memory
+        except Exception as error:  # whatever the function raises
+            connection.send(f"{type(error).__name__}: {error}")
+            continue
         connection.send((value, time.monotonic() - started))
 
 
@@ -247,9 +250,14 @@ class WorkerPool:
         if message is None:
             worker.ready, worker.started = True, time.monotonic()
             return
-        number, _ = self._busy.pop(worker)
+        number, item = self._busy.pop(worker)
         self._idle.append(worker)
-        done[number] = Outcome(End.result, *message)
+        if isinstance(message, str):
+            logger.warning("%s, on: %s", message, self._show(item))
+            seconds = time.monotonic() - worker.started
+            done[number] = Outcome(End.crash, self.unfinished.get(End.crash), seconds)
+        else:
+            done[number] = Outcome(End.result, *message)
 
     def _give_up(self, worker: _Worker, end: End, done: Dict[int, Outcome]) -> None:
         """Settles the item that a worker failed on, and ends the worker."""

@@ -80,7 +80,7 @@ def load_model(
     base_tokens, pattern = saved_vocabulary(weights)
     tokens = TokenTable(pattern=pattern if symbols is None else symbols)
     named = fresh_names is not None
-    if not named and symbols is None:  # those of training suit its pattern
+    if not named and symbols in (None, pattern):  # those of training suit its pattern
         fresh_names = task.get("fresh_names") or given.get("fresh_names")
         if not isinstance(fresh_names, (str, type(None))):
             raise UserError(f"{path} is damaged: its fresh names are no text; name another file")

@@ -1,12 +1,13 @@
 """What generate and the tokenizer of a folder for transformers take, refuse and forget."""
 
 import contextlib
+import pickle
 from types import SimpleNamespace
 
 import pytest
 import torch
 from export.conftest import load
-from transformers import GenerationConfig, Seq2SeqTrainer
+from transformers import GenerationConfig, GenerationMixin, Seq2SeqTrainer
 
 from sit_fairseq.domains import find
 
@@ -45,6 +46,8 @@ def test_generation_takes_what_transformers_passes(folder):
     usual.update(logits_processor=[], streamer=None)
     best = model.generate(**inputs, num_beams=3)
     assert torch.equal(model.generate(**inputs, **usual, num_beams=3), best)
+    usual["pad_token_id"] = 2  # as for causal models
+    assert torch.equal(model.generate(**inputs, **usual, num_beams=3), best)
     config = GenerationConfig(num_beams=3, pad_token_id=1)
     assert torch.equal(model.generate(**inputs, generation_config=config), best)
     shorter = model.generate(**inputs, generation_config=config, max_length=3)
@@ -55,12 +58,24 @@ def test_generation_takes_what_transformers_passes(folder):
     assert torch.equal(model.generate(**ids), best)
 
 
+def test_a_model_is_pickled_and_what_is_no_part_of_a_sentence_is_marked(folder):
+    tokenizer, model = load(folder("prop"))
+    assert isinstance(model, GenerationMixin)
+    inputs = tokenizer(
+        ["! a", "d"], padding=True, return_special_tokens_mask=True, return_tensors="pt"
+    )
+    assert inputs.pop("special_tokens_mask").tolist() == [[0, 0, 1], [0, 1, 1]]
+    again = pickle.loads(pickle.dumps(model))
+    assert torch.equal(again.generate(**inputs), model.generate(**inputs))
+
+
 @pytest.mark.parametrize(
     "option",
     [
         *(dict(output_scores=True), dict(repetition_penalty=1.2), dict(num_beam_groups=2)),
         *(dict(generation_config=GenerationConfig(repetition_penalty=1.2)), dict(eos_token_id=7)),
         *(dict(streamer=print), dict(synced_gpus=True), dict(nun_beams=3), dict(max_time=1.0)),
+        dict(forced_bos_token_id=0),
     ],
 )
 def test_generation_names_what_it_lacks(option, folder):

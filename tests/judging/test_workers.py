@@ -32,7 +32,7 @@ def test_results_come_in_order(workers):
     assert all(outcome.seconds >= 0 for outcome in outcomes) and min(naps) >= 0.05
 
 
-def test_an_item_costs_only_itself(capfd):
+def test_an_item_costs_only_itself(caplog):
     # The naps of one worker take longer than the time-out, together.
     items = [2, "sleep", 3, "crash", "raise", *["nap"] * 14, "sleep", 4, "crash"]
     with WorkerPool(moody, 2, timeout=0.3) as pool:
@@ -44,7 +44,7 @@ def test_an_item_costs_only_itself(capfd):
         (expected[item], None) if item in expected else (End.result, 2 * item) for item in items
     ]
     assert outcomes[1].seconds >= 0.3
-    assert "ValueError: a bug of the function" in capfd.readouterr().err
+    assert "ValueError: a bug of the function, on: raise" in caplog.text
 
 
 def test_too_much_memory_is_a_crash(caplog):

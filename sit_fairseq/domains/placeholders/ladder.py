@@ -117,7 +117,11 @@ class Ladder:
         return [one.text for one in self(lines)]
 
     def _send(self, texts: List[str]) -> List[str]:
-        return self._translate(texts) if texts else []
+        found = self._translate(texts) if texts else []
+        if len(found) != len(texts):
+            reason = f"the translator gives {len(found)} texts for {len(texts)}"
+            raise UserError(reason, "translate")
+        return found
 
     def _judged(self, line: str, text: str, rung: str) -> Protected:
         return Protected(text, rung, self._judge.verify(line, text))

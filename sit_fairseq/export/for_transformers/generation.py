@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 # What transformers passes to generate() and no answer depends on.
 _WITHOUT_EFFECT = {"labels", "decoder_attention_mask", "use_cache", "early_stopping"}
-_WITHOUT_EFFECT |= {"transformers_version", "_from_model_config"}
+_WITHOUT_EFFECT |= {"transformers_version", "_from_model_config", "pad_token_id"}
 # What it passes beside options of a GenerationConfig, for searches that we do not have.
 _PASSED = {"logits_processor", "stopping_criteria", "prefix_allowed_tokens_fn", "synced_gpus"}
 _PASSED |= {"assistant_model", "streamer", "custom_generate", "tokenizer", "assistant_tokenizer"}
@@ -125,10 +125,11 @@ class Generates:
         for name, value in list(chosen.items()):
             if name in ours:
                 continue
-            own = getattr(self.config, name, None) if name.endswith("_token_id") else None
+            is_id = name.endswith("_token_id")  # 0 is one, too
+            own = getattr(self.config, name, None) if is_id else None
             known = name in usual or name in _PASSED
             if name not in _WITHOUT_EFFECT and not (
-                known and (not value or value in (usual.get(name), own, [own]))
+                known and (not is_id and not value or value in (usual.get(name), own, [own]))
             ):
                 shown = " ".join(repr(value).split())[:80]
                 listed = ", ".join(sorted(ours))

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import GenerationMixin, PretrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutput, Seq2SeqLMOutput
 
 from sit_fairseq.domains.formulas.syntax import ARITY
@@ -178,7 +178,7 @@ class SymbolInvariantModel(Generates, PreTrainedModel):
         return self._spelling.ids(word, None if known else self._dictionary.sort(word))
 
 
-class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
+class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel, GenerationMixin):
     """:class:`SymbolInvariantTransformer` over the ids of :class:`SymbolTokenizer`."""
 
     def forward(
@@ -246,7 +246,7 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
         return targets
 
 
-class SymbolInvariantForCausalLM(SymbolInvariantModel):
+class SymbolInvariantForCausalLM(SymbolInvariantModel, GenerationMixin):
     """:class:`SymbolInvariantLanguageModel` over the ids of :class:`SymbolTokenizer`."""
 
     config_class = SymbolInvariantTextConfig

@@ -99,6 +99,18 @@ class SymbolTokenizer(PreTrainedTokenizer):
         """A sentence ends in ``</s>``, a prompt begins with ``<s>``."""
         return [*ids, EOS] if self._ends else [BOS, *ids]
 
+    def get_special_tokens_mask(
+        self,
+        token_ids_0: List[int],
+        token_ids_1: Any = None,
+        already_has_special_tokens: bool = False,
+    ) -> List[int]:
+        """1 at ids that are no part of a sentence, of those with or without what is added to them."""
+        if already_has_special_tokens:
+            return [int(number <= UNK) for number in token_ids_0]
+        none = [0] * len(token_ids_0)
+        return [*none, 1] if self._ends else [1, *none]
+
     def _decode(self, token_ids: Any, skip_special_tokens: bool = False, **unused: Any) -> str:
         ids = [token_ids] if isinstance(token_ids, int) else list(map(int, token_ids))
         words = [word for word, _ in self._spelling.read(ids)]

@@ -81,6 +81,8 @@ def lossy(lines):
 def test_rungs_are_climbed_until_all_is_there():
     lines = ["a %s", "a %s b %s", "a", "%s"]
     assert [Ladder(lossy, ALL)([line])[0] for line in lines] == Ladder(lossy, ALL)(lines)
+    with pytest.raises(UserError, match="gives 1 texts for 2; change translate"):
+        Ladder(lambda lines: lines[:1], ALL)(lines[:2])
     (failed,) = Ladder(lambda lines: [line + " %s" for line in lines], ALL)(["a %d"])
     assert failed.rung == "cut" and failed.verdict is Verdict.violated
     assert Ladder(lossy, ALL)(lines) == [
