@@ -99,6 +99,11 @@ def main(args: argparse.Namespace) -> None:
     domain = find(args.domain, "")
     if args.solver is not (domain.solve or SentenceSolver):
         raise UserError(f"name the domain first: sit answer {args.domain}")
+    if args.restart and not args.output:
+        raise UserError("without files there is nothing to begin anew", "output restart")
+    if args.output == "":
+        raise UserError("name what to write", "output")
+    _refuse_own_output(args)
     given, path = _given(args, domain), _model_path(args, domain)
 
     def load(**options: Any) -> Model:
@@ -154,6 +159,14 @@ def _given(args: argparse.Namespace, domain: Domain) -> List[Tuple[int, str]]:
     except OSError as error:
         raise UserError(f"{args.input} cannot be read: {error.strerror}", "input")
     return (domain.split or _split)(typed_text(data, args.input, "input"))
+
+
+def _refuse_own_output(args: argparse.Namespace) -> None:
+    """Refuses to write over the problems."""
+    if args.output and getattr(args, "input", None):
+        for side in ("src", "tgt"):
+            if os.path.realpath(f"{args.output}.{side}") == os.path.realpath(args.input):
+                raise UserError(f"{args.input} would be written over; name other files", "output")
 
 
 def _split(text: str) -> List[Tuple[int, str]]:

@@ -55,6 +55,10 @@ def main(args: argparse.Namespace) -> None:
         raise UserError("--expect-none: say with --with what the files are compared with.")
     if args.write and len(args.test) > 1:
         raise UserError("--write makes one set: name one TEST")
+    if args.symbols and args.domain:
+        raise UserError(
+            "a domain says which tokens are symbols; name one of both", "symbols domain"
+        )
     named = find(args.domain, "domain") if args.domain else assumed()
     pattern = SymbolPattern(args.symbols or named.symbols)
     check = named.judge().check if args.symbols is None else None

@@ -2,9 +2,10 @@
 
 import re
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from sit_fairseq.domains.by_name import of_file, refuse_other_domain
 from sit_fairseq.domains.solver import Limits, Reading, Solved, Solver, Status
 from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.judge import accepting
@@ -51,7 +52,11 @@ class SentenceSolver(Solver):
     @cached_property
     def model(self) -> Any:
         own = self.domain.read is None or self._pattern.sorts != [""]
-        model = self.load(symbols=self.domain.symbols if own else SYMBOLS)
+        try:
+            model = self.load(symbols=self.domain.symbols if own else SYMBOLS)
+        except UserError:
+            refuse_other_domain(self.domain.name, partial(of_file, self.load().domain), "path")
+            raise
         if model.fresh_symbols:
             raise UserError("the model writes names that problems lack (--fresh-symbols)", "path")
         return model

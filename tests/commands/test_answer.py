@@ -208,10 +208,18 @@ def test_dimacs(answer, tmp_path):
         (("prop", "--input", "utf16.txt"), "UTF-16.*change --input"),
         (("prop", "utf16.txt"), "--input utf16.txt"),
         (("copying", "a"), "pass --path"),
+        (("prop", "a", "--restart"), "change --output or --restart"),
+        (("prop", "a", "--output", ""), "change --output"),
+        (("prop", "--input", "mine.src", "--output", "mine"), "mine.src would be written over"),
+        (
+            ("prop", "a", "--path", ROOT / "checkpoints/planning"),
+            "model, which is of planning; .*--path",
+        ),
     ],
 )
 def test_mistakes(words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.src").write_text("a\n")
     (tmp_path / "utf16.txt").write_text("a\nb\n", encoding="utf-16")
     with pytest.raises(UserError, match=message):
         sit("answer", *words)

@@ -80,6 +80,11 @@ def test_a_set_without_renamings_is_written(tmp_path, capsys):
         sit("overlap", train, train, "--write", tmp_path / "test")
 
 
+def test_a_domain_and_a_pattern_are_two_ways(tmp_path):
+    with pytest.raises(UserError, match="change --symbols or --domain"):
+        sit("overlap", tmp_path / "a", "--symbols", "[a-z]", "--domain", "prop")
+
+
 def test_a_domain_says_what_its_sentences_are(tmp_path, capsys):
     test = write(tmp_path / "test", ["a b a", "b b"])  # no formulas
     train = write(tmp_path / "train", ["c d c", "c d"])

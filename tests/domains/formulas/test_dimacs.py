@@ -64,6 +64,7 @@ def test_faults_of_dimacs_are_named(text, message):
         "c old lines\rp cnf 2 1\r1 2 0\r",
         *("P CNF 3 1\n1 -2 0\n", "p wcnf 2 1 9\n9 1 0\n", "min: 1 x1 ;\n1 x1 1 x2 >= 1 ;\n"),
         *("nnf 3 2 2\nL 1\n", "HOA: v1\n", "% model\nvar bool: x;\n", "id,formula\n1,a & b\n"),
+        *("p cnf 3 2\nc of x\ne 1 2 0\n1 3 0\n", '"formula"\n"a & b"\n'),
     ],
 )
 def test_files_of_clauses_are_one_input(text):
@@ -74,7 +75,8 @@ def test_files_of_clauses_are_one_input(text):
     "text",
     [
         *("p until q\n", "p W q\np & 1\n", "c\n", "1\n0\n", "h & a\n", "", "& 1 0\n", "1 * x1\n"),
-        *("(assert & a)\n# 2\n", "aag & aig\n", "features -> x\n\n y\n", "max\nx & y\n"),
+        *('"x <= 3"\n"y > 2"\nG "x <= 3"\n', "(assert & a)\n# 2\n"),
+        *("aag & aig\n", "features -> x\n\n y\n", "max\nx & y\n"),
         *("solve & b;\n", "source U menu\n"),
         *(
             "c & d\n0\n",
