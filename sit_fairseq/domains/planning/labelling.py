@@ -159,28 +159,7 @@ def read_plan(text: str, names: Dict[str, str]) -> Optional[List[Action]]:
 def _plain(domain: PlanningDomain, problem: Problem) -> Tuple[Tuple[str, str], Dict[str, str]]:
     """A domain and a problem in PDDL with atoms for sorts and for what is the same or differs, and what
     each name stands for."""
-    operators = domain.operators.values()
-    unions = list(dict.fromkeys(sorts for o in operators for sorts in o.parameters.values()))
-    before = {
-        o.name: [
-            *o.before,
-            *((f"sort {unions.index(sorts)}", name) for name, sorts in o.parameters.items()),
-            *(("same or not", *pair) for pair in o.same),
-            *(("differ or not", *pair) for pair in o.distinct),
-        ]
-        for o in operators
-    }
-    pairs = product(problem.sorts, repeat=2) if any(o.same or o.distinct for o in operators) else ()
-    initial = [
-        *problem.initial,
-        *(
-            (f"sort {n}", o)
-            for o, s in problem.sorts.items()
-            for n, u in enumerate(unions)
-            if s in u
-        ),
-        *(("same or not" if one == two else "differ or not", one, two) for one, two in pairs),
-    ]
+    before, initial = _with_sorts(domain, problem)
     arity = {a[0]: len(a) - 1 for a in chain(initial, *before.values())} | {**domain.predicates}
     names: Dict[str, str] = {}
     for letter, some in (("o", problem.sorts), ("a", domain.operators), ("p", arity)):
@@ -194,7 +173,7 @@ def _plain(domain: PlanningDomain, problem: Problem) -> Tuple[Tuple[str, str], D
             yield sign.format(written((names[f"p:{predicate}"], *objects)))
 
     actions, fixed = [], set()
-    for o in operators:
+    for o in domain.operators.values():
         terms = {parameter: f"?x{n}" for n, parameter in enumerate(o.parameters)}
         atoms = (*before[o.name], *o.without, *o.add, *o.delete)
         fixed |= {names[f"o:{term}"] for a in atoms for term in a[1:] if term not in terms}
@@ -219,3 +198,33 @@ def _plain(domain: PlanningDomain, problem: Problem) -> Tuple[Tuple[str, str], D
         f" (:init {' '.join(texts(initial))}) (:goal (and {' '.join(goal)})))",
     )
     return files, {new: one.partition(":")[2] for one, new in names.items()}
+
+
+def _with_sorts(
+    domain: PlanningDomain, problem: Problem
+) -> Tuple[Dict[str, List[Atom]], List[Atom]]:
+    """What each operator needs, and what holds at first, with atoms for sorts and for what is the same
+    or differs."""
+    operators = domain.operators.values()
+    unions = list(dict.fromkeys(sorts for o in operators for sorts in o.parameters.values()))
+    before = {
+        o.name: [
+            *o.before,
+            *((f"sort {unions.index(sorts)}", name) for name, sorts in o.parameters.items()),
+            *(("same or not", *pair) for pair in o.same),
+            *(("differ or not", *pair) for pair in o.distinct),
+        ]
+        for o in operators
+    }
+    pairs = product(problem.sorts, repeat=2) if any(o.same or o.distinct for o in operators) else ()
+    initial = [
+        *problem.initial,
+        *(
+            (f"sort {n}", o)
+            for o, s in problem.sorts.items()
+            for n, u in enumerate(unions)
+            if s in u
+        ),
+        *(("same or not" if one == two else "differ or not", one, two) for one, two in pairs),
+    ]
+    return before, initial
