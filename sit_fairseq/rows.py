@@ -11,9 +11,10 @@ of the model.
 
 import math
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, List, Optional, Pattern, Tuple, Union
+from typing import Any, Iterator, List, Optional, Pattern, Tuple, Union
 
 import torch
 import torch.nn.functional as F
@@ -130,7 +131,7 @@ class RowModel(nn.Module):
         if start is None:
             start = getattr(model.config, "decoder_start_token_id", None)
         self._start = start or 0  # causal models have none
-        self.train(model.training)
+        self.training = model.training
 
     def max_decoder_positions(self) -> int:
         """The longest answer in tokens, with its ``</s>``."""
@@ -224,6 +225,18 @@ class RowModel(nn.Module):
         named = memory.number < numbers[owner]
         own[owner[named], :, memory.number[named]] = logits[named, :, self._actual]
         return torch.cat((closed, closed, end, closed, base, own), 2)
+
+
+@contextmanager
+def _in_evaluation(model: nn.Module) -> Iterator[None]:
+    """Context manager: a model in evaluation mode, each part of which gets its own mode back."""
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
 
 
 class Names:
@@ -323,8 +336,9 @@ class Names:
             raise UserError("a prompt has no tokens, so nothing continues it", "texts")
         if not texts:
             return []
-        self._model.train(self._model.model.training)  # as the caller has left it
-        with torch.device("cpu"):  # whatever is in force for the caller
+        with torch.device("cpu"), _in_evaluation(
+            self._model
+        ):  # whatever is in force for the caller
             tokens = self._padded(sources, not causal)
             if causal:
                 found = PromptSearch([self._model], options, sampling)(tokens)
@@ -355,7 +369,8 @@ class Names:
             raise UserError("only seq2seq models have a loss of answers to texts")
         texts, answers = texts_of(texts, "texts"), texts_of(answers, "answers")
         if not 0 < len(texts) == len(answers):
-            raise UserError(f"{len(texts)} texts have {len(answers)} answers", "texts answers")
+            reason = "give texts, and an answer to each"
+            raise UserError(f"{reason}, not {len(answers)} to {len(texts)}", "texts answers")
         names = [self._names(text) for text in texts]
         sources = [self._read(text, own) for text, own in zip(texts, names)]
         for answer, own in zip(answers, names):

@@ -61,3 +61,8 @@ class PickyJudge(Judge):
 
     def verify(self, problem, answer):
         return Verdict.violated if answer == self.refused else Verdict.satisfied
+
+
+def in_a_lambda(item):
+    """What no process can send to another."""
+    return lambda: item

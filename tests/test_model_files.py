@@ -127,6 +127,26 @@ LOADED = [
 ]
 
 
+@pytest.mark.parametrize("text", [False, True])
+def test_a_base_token_may_look_like_a_fresh_symbol(text, tmp_path):
+    dictionary = make_dictionary(base=("&", "|", "xor", "!", "0", "1", "v1"), pattern="[a-h]")
+    make = make_language_model if text else make_model
+    model = redraw(make(dictionary, fresh_symbols=9).float())
+    Model([model], "prop").save(tmp_path / "model.pt")
+    again = Model.load(tmp_path / "model.pt")
+    assert "v1" in again.base_tokens
+    wider = Model.load(tmp_path / "model.pt", symbols="[a-h]|x[0-9]").core.vocabulary
+    assert not {"v1"} & {wider.dictionary[index] for index in wider.fresh.name([])}
+
+
+def test_a_wider_pattern_keeps_the_fresh_names_that_suit(tmp_path):
+    Model([redraw(make_model(fresh_symbols=2, fresh_names="e,f,g,h"))], "prop").save(tmp_path / "m")
+    for symbols, names in (("[a-h]|x[0-9]", "ef"), ("[a-d]", "bc")):
+        vocabulary = Model.load(tmp_path / "m", symbols=symbols).core.vocabulary
+        found = [vocabulary.dictionary[index] for index in vocabulary.fresh.name([])]
+        assert (found == list(names)) is (names == "ef")
+
+
 def test_the_pattern_of_training_keeps_its_fresh_names():
     model = Model.load(CHECKPOINTS / "binding")
     again = Model.load(CHECKPOINTS / "binding", symbols=model.symbols)

@@ -28,7 +28,9 @@ def in_process(folder, words) -> None:
     """Does in this process what commands do, which would be seconds for each import of fairseq."""
     with contextlib.chdir(folder), mock.patch.object(sys, "argv", ["sit", *words[1:]]):
         if words[0] == "fairseq-hydra-train":
-            with mock.patch("logging.config.dictConfig"):  # would take away the handler below
+            # Neither the handler below taken away, nor files of the training before written on.
+            writers = mock.patch("fairseq.logging.progress_bar._tensorboard_writers", {})
+            with mock.patch("logging.config.dictConfig"), writers:
                 hydra_train(*words[1:])
         elif words[0] == "fairseq-preprocess":
             run_preprocess(*words[1:])

@@ -144,8 +144,9 @@ def test_answers_are_those_of_evaluation_and_the_model_trains_on():
     names = names_of(model)
     for training in (True, False):
         model.train(training)
+        model.get_encoder().eval()  # frozen
         assert names.generate(TEXTS, max_new_tokens=3) == names.generate(TEXTS, max_new_tokens=3)
-        assert model.training is training
+        assert (model.training, model.get_encoder().training) == (training, False)
 
 
 @pytest.mark.parametrize("text, word", [("w30 {x} w5", "w30 Pedro w5"), ("w30 w31", "w30 w31")])

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from examples.script import run
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.plots import new_figure, save_png
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.result_file import read_result
@@ -28,7 +29,9 @@ PLACES = {"package": "all", "own places": "own", "read places": "read"}
 
 def main(out: str, benchmark: str, *paths: str) -> None:
     """Draws both, one above the other."""
-    found = {path.parts[-3].replace("_", " "): path for path in map(Path, paths)}
+    found = {path.absolute().parts[-3].replace("_", " "): path for path in map(Path, paths)}
+    if len(found) < len(paths) or not found.keys() <= NAMES.keys():
+        raise UserError(f"name one file of each model; models are {', '.join(NAMES)}")
     figure = new_figure(6.0, 5.2)
     axes, cost = figure.subplots(2, 1, height_ratios=(2, 1))
     for name, label in NAMES.items():

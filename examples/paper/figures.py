@@ -6,6 +6,7 @@ python -m examples.paper.figures OUT.png runs/Normal/{Baseline,Proposed}/seed1/h
 from pathlib import Path
 
 from examples.script import run
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.plots import draw_heat_maps
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.result_file import read_result
@@ -17,7 +18,10 @@ def main(out: str, *paths: str) -> None:
     for path in map(Path, paths):
         result = read_result(str(path))["result"]
         overall = Proportion(result["overall"]["count"], result["overall"]["total"])
-        found[path.parts[-3].replace("_", " ")] = {**result, "overall": overall}
+        name = path.parts[-3].replace("_", " ") if len(path.parts) > 2 else path.stem
+        if name in found:
+            raise UserError(f"{path} is a second file of {name}; name one of each model")
+        found[name] = {**result, "overall": overall}
     draw_heat_maps(found, out)
 
 

@@ -130,7 +130,8 @@ class Runner:
             process.terminate()
 
     def _call(self, log: Path, command: Sequence[str], see: Callable[[str], None]) -> float:
-        """CPU seconds of a command, whose lines are seen and logged; it ends with this process."""
+        """CPU seconds of a command, of attempts before too, whose lines are seen and logged; it ends
+        with this process."""
         options = dict(cwd=self._folder, env=self._environment, text=True, errors="replace")
         output = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         with open(log, "a", encoding="utf-8") as file:
@@ -143,9 +144,12 @@ class Runner:
                 see(line)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
+        spent = log.with_suffix(".seconds")
+        with open(spent, "a", encoding="utf-8") as file:
+            print(usage.ru_utime + usage.ru_stime, file=file)
         if process.returncode:
             raise subprocess.CalledProcessError(process.returncode, command, str(log))
-        return usage.ru_utime + usage.ru_stime
+        return sum(map(float, spent.read_text(encoding="utf-8").split()))
 
     def _train(self, run: Run, journal: Journal) -> Dict[str, Any]:
         """Trains a model, unless that is done, and returns what was seen of it."""

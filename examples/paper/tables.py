@@ -32,8 +32,8 @@ IMPORTED = ("constrained", "domain", "risk_semantics", "semantics", "validate_se
 # The measurement that each training makes by itself.
 TRAINING = "training"
 
-# Columns that are no shares, by the ends of their paths.
-_NUMBERS = ("cpu_minutes", "parameters", "bits")
+# Columns that are shares, by the ends of their paths.
+_SHARES = ("share", "mean", "accuracy", "correct", "exact")
 
 # The result of each measurement of a run, by its name; None if the run failed.
 Results = Optional[Dict[str, Dict[str, Any]]]
@@ -303,7 +303,7 @@ def cells(table: Table, runs: Sequence[Run], results: Sequence[Results]) -> List
         rows.append([*key])
         for name, _, path in columns:
             values = [_value_at(result[name], path) for result in group if name in result]
-            rows[-1].append(_cell(values, path.split(".")[-1] not in _NUMBERS))
+            rows[-1].append(_cell(values, path.split(".")[-1] in _SHARES))
     return rows
 
 

@@ -85,6 +85,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         run(argv)
     except UserError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Interrupted.")
 
 
 def run(argv: Optional[Sequence[str]] = None) -> None:

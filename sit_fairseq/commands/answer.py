@@ -52,7 +52,7 @@ from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.domains.sentence_solver import SentenceSolver
 from sit_fairseq.domains.solver import Limits, Solved, Solver, Status
 from sit_fairseq.errors import UserError, advised
-from sit_fairseq.storage.files import make_folder, model_file, replacing, typed_text
+from sit_fairseq.storage.files import make_folder, model_file, refuse_same, replacing, typed_text
 from sit_fairseq.storage.journal import Journal
 
 
@@ -103,7 +103,8 @@ def main(args: argparse.Namespace) -> None:
         raise UserError("without files there is nothing to begin anew", "output restart")
     if args.output == "":
         raise UserError("name what to write", "output")
-    _refuse_own_output(args)
+    read = [args.input] if getattr(args, "input", None) else []
+    refuse_same(read, (f"{args.output}.{side}" for side in ("src", "tgt")), "output")
     given, path = _given(args, domain), _model_path(args, domain)
 
     def load(**options: Any) -> Model:
@@ -159,14 +160,6 @@ def _given(args: argparse.Namespace, domain: Domain) -> List[Tuple[int, str]]:
     except OSError as error:
         raise UserError(f"{args.input} cannot be read: {error.strerror}", "input")
     return (domain.split or _split)(typed_text(data, args.input, "input"))
-
-
-def _refuse_own_output(args: argparse.Namespace) -> None:
-    """Refuses to write over the problems."""
-    if args.output and getattr(args, "input", None):
-        for side in ("src", "tgt"):
-            if os.path.realpath(f"{args.output}.{side}") == os.path.realpath(args.input):
-                raise UserError(f"{args.input} would be written over; name other files", "output")
 
 
 def _split(text: str) -> List[Tuple[int, str]]:

@@ -93,7 +93,8 @@ def main(args: argparse.Namespace) -> None:
     from sit_fairseq.conversion.mapping import Symbols, convert
     from sit_fairseq.conversion.original import read_baseline, read_vanilla
     from sit_fairseq.model import Model
-    from sit_fairseq.models.loading import KIND
+    from sit_fairseq.models import fairseq_language_model  # noqa: F401  registers it
+    from sit_fairseq.models.loading import KIND, TEXT_KIND
     from sit_fairseq.storage import checkpoints
     from sit_fairseq.tasks.file_options import read_state
 
@@ -107,7 +108,12 @@ def main(args: argparse.Namespace) -> None:
     average = checkpoints.moving_average(state)
     if args.ema and average is None:
         raise UserError(f"{args.source} was trained without a moving average; leave out --ema")
-    own = original.model_options(state)["_name"] == KIND
+    name = original.model_options(state)["_name"]
+    if name == TEXT_KIND:
+        raise UserError(
+            f"{args.source} is a language model; only models with a source are converted"
+        )
+    own = name == KIND
     read = read_baseline if own else read_vanilla
     source = read(args.source, state, data=args.data, ema=args.ema)
     if average is not None and not args.ema:

@@ -40,7 +40,7 @@ from typing import Optional, Tuple
 from sit_fairseq.commands._options import add_pattern, at_least, names, numbers
 from sit_fairseq.domains.by_name import SEMANTICS
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import model_file
+from sit_fairseq.storage.files import model_file, refuse_same
 
 
 def _size(text: str) -> Tuple[str, Optional[int]]:
@@ -105,7 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    from sit_fairseq.evaluation import measuring, plots
+    from sit_fairseq.evaluation import measuring, plots, result_file
 
     given = {name for name, value in vars(args).items() if value is not None}
     args.by = dict(args.by or ())
@@ -116,6 +116,10 @@ def main(args: argparse.Namespace) -> None:
     args.beams = args.beams or most
     args.counts, args.max_len = args.counts or [3, 4, 5], args.max_len or (0.0, 200)
     asked = args.path or args.generated
+    read = [args.path, args.generated, *(f"{args.data}.{side}" for side in ("src", "tgt"))]
+    ending = ".answers.jsonl" if asked else ".src"
+    written = [args.result, result_file.file_beside(args.result, ending)]
+    refuse_same(filter(None, read), written, "result")
     print(measuring.measure(args, metric) if asked else measuring.write_questions(args))
 
 
@@ -132,7 +136,8 @@ def _metric(args: argparse.Namespace, given: set) -> str:
         metric, unused = "heat-map" if cells else "correct", set()
     unused |= set() if metric == "alpha-covariance" else {"names", "counts"}
     # Symbols are counted, or alpha or a judge of the user's asks which tokens they are.
-    counted = cells and not os.path.isdir(args.data or "")
+    grid = os.path.isdir(args.data or "")
+    counted = cells and not grid
     counted = counted or metric != "top-n" and "length" not in args.by
     known = counted or args.semantics not in SEMANTICS or args.semantics == "alpha"
     unused |= set() if known or "generated" not in given else {"symbols"}
@@ -155,6 +160,8 @@ def _metric(args: argparse.Namespace, given: set) -> str:
         raise UserError("name the data: sit evaluate NAME DATA")
     if len(args.by) > 1 and not cells:
         raise UserError(f"nothing is counted by {' and '.join(args.by)}", "by")
+    if len(args.by) == 1 and not people and (grid or any(args.by.values())):
+        raise UserError("cells are counted by symbols and length", "by")
     if args.result is None:
         raise UserError("name the file for the numbers: pass --result FILE")
     if not given & {"path", "generated"} and args.renamings is None:

@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     if args.expect_none and not args.train:
         raise UserError("--expect-none: say with --with what the files are compared with.")
-    if args.write and len(args.test) > 1:
-        raise UserError("--write makes one set: name one TEST")
+    if args.write and (len(args.test) > 1 or source_file(args.test[0]) == args.test[0]):
+        raise UserError("--write makes one set of pairs: name one TEST, a prefix of .src and .tgt")
     if args.symbols and args.domain:
         raise UserError(
             "a domain says which tokens are symbols; name one of both", "symbols domain"

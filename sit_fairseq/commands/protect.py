@@ -42,7 +42,7 @@ from sit_fairseq.domains.placeholders.masks import (
 )
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.storage.files import replacing, sha256_of_file
+from sit_fairseq.storage.files import refuse_same, replacing, sha256_of_file
 from sit_fairseq.storage.journal import Journal
 
 _BLOCK, _TRIED = 10_000, 50
@@ -167,6 +167,7 @@ def _print(found: Iterator[Protected], file: TextIO, as_json: bool) -> int:
 
 def _write(args: argparse.Namespace, ladder: Ladder) -> int:
     """Writes the file of translations; returns how many lines fail."""
+    refuse_same([args.input], [args.output], "output")
     depends = {name: getattr(args, name) for name in ("through", "pattern", "form")}
     depends["content_of_the_input"] = sha256_of_file(args.input)
     more = {"advice": "pass --restart to begin anew", "where": "--output", "restart": args.restart}

@@ -17,7 +17,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from tqdm import tqdm
 
@@ -63,25 +63,23 @@ def main(args: argparse.Namespace) -> None:
     asked = {"domain": domain.versioned, "given": list(map(os.path.abspath, args.given))}
     asked.update(asdict(teacher), minutes=args.minutes)
     make_folder(args.out)
-    note = out / "training.json"
-    if note.is_file():
-        known = json.loads(note.read_text(encoding="utf-8"))
-    elif (out / "bin").exists():
-        raise UserError(
-            f"{args.out} has a folder bin of something else; name another folder", "out"
-        )
-    else:
-        known = {"asked": asked}
-        with replacing(str(note)) as (file,):
-            json.dump(known, file)
-    if known.get("asked") != asked:
-        raise UserError(f"{args.out} has a training with other options; name another folder", "out")
+    note, known = out / "training.json", {"asked": asked}
+    if (out / "bin").exists() or (out / "model.pt").exists():
+        known = _noted(note)
+        if known is None:
+            reason = "has a folder bin or a model of something else"
+            raise UserError(f"{args.out} {reason}; name another folder", "out")
+        if known.get("asked") != asked:
+            reason = "has a training with other options"
+            raise UserError(f"{args.out} {reason}; name another folder", "out")
     if (out / "model.pt").is_file():
         print(f"the model is in {args.out} already")
         return
     if not (out / "bin").is_dir():
         for line in teacher.teach(args.given, args.out, _LABELS * 60 * args.minutes):
             print(line, flush=True)
+        with replacing(str(note)) as (file,):
+            json.dump(known, file)
         _binarise(out)
     if "updates" not in known:
         took = _seconds_of_an_update(out, teacher, domain)
@@ -98,6 +96,15 @@ def main(args: argparse.Namespace) -> None:
     best = best if best.is_file() else best.with_name("checkpoint_last.pt")
     Model.load(best).save(out / "model.pt")
     print(f"{updates} updates; the model is in {args.out}: --path {args.out}")
+
+
+def _noted(note: Path) -> Optional[Dict[str, Any]]:
+    """What was asked and planned before; None if that is not known."""
+    try:
+        known = json.loads(note.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return known if isinstance(known, dict) else None
 
 
 def _binarise(out: Path) -> None:

@@ -18,7 +18,6 @@ from omegaconf import DictConfig, open_dict
 from torch import Tensor
 
 from sit_fairseq.conversion.original import Original
-from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.models.positions import TreePositions
@@ -81,8 +80,8 @@ def convert(
     dictionary = stream_dictionary(original, symbols)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)  # for whatever is new
-        model = SymbolInvariantTransformerModel(cfg, Vocabulary(dictionary, arity=arity_of()))
-    operators = [token for token in dictionary.known_symbols() if token in arity_of()]
+        model = SymbolInvariantTransformerModel(cfg, Vocabulary(dictionary, arity=original.arity))
+    operators = [token for token in dictionary.known_symbols() if token in original.arity]
     if operators and isinstance(model.encoder.embed_positions, TreePositions):
         raise UserError(
             f"the pattern {dictionary.pattern!r} matches the operator {operators[0]!r} of the "

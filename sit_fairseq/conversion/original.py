@@ -7,7 +7,7 @@ import re
 from argparse import Namespace
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set
 
 from fairseq import utils
 from fairseq.data import Dictionary, data_utils
@@ -21,7 +21,11 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.models.baselines import FixedVocabulary
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.storage.checkpoints import moving_average
-from sit_fairseq.symbols.saved_tokens import saved_vocabulary
+from sit_fairseq.symbols.saved_tokens import (
+    saved_operands,
+    saved_vocabulary,
+    vocabulary_prefix,
+)
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # What fairseq, torch and our layers raise for sizes, options and tensors that do not fit.
@@ -32,7 +36,7 @@ _MISFITS = (
 
 
 # The options of the task that a converted model keeps.
-_LASTING = ("left_pad_source", "truncate_source")
+_LASTING = ("domain", "left_pad_source", "truncate_source")
 
 
 class Dictionaries(NamedTuple):
@@ -58,6 +62,7 @@ class Original:
         parts: maps the name of any other tensor of the converted model to the names of the tensors
             that it consists of, one below the other.
         never_produced: tokens that no answer of it can hold.
+        arity: the number of operands of each operator.
     """
 
     model_options: Dict[str, Any]
@@ -67,6 +72,7 @@ class Original:
     tables: Dict[str, Dictionary]
     parts: Callable[[str], List[str]]
     never_produced: Set[str]
+    arity: Mapping[str, int]
     model: FairseqEncoderDecoderModel
 
     @property
@@ -194,7 +200,7 @@ def read_vanilla(
     tensors = {n: t for n, t in model.state_dict().items() if not _REDUNDANT.fullmatch(n)}
     return Original(
         model_options=_stream_options(cfg, model),
-        task_options={name: state["cfg"]["task"][name] for name in _LASTING},
+        task_options={name: state["cfg"]["task"].get(name) for name in _LASTING},
         dictionaries=dictionaries,
         tensors={**redundant, **tensors},
         tables={
@@ -204,6 +210,7 @@ def read_vanilla(
         },
         parts=_parts,
         never_produced=set(dictionaries.source.symbols) - set(dictionaries.target.symbols),
+        arity=arity_of(),
         model=model,
     )
 
@@ -323,8 +330,10 @@ def read_baseline(
     tokens = _tokens(path, weights)
     dictionaries = Dictionaries(data, *_languages(state, data), tokens, tokens)
     cfg = OmegaConf.create({**options, "fresh_symbols": 0})
+    own = weights.get(vocabulary_prefix(weights) + "operands")
     with _explaining_weights(path):
-        vocabulary = FixedVocabulary(StreamDictionary(), arity=arity_of())
+        arity = arity_of() if own is None else saved_operands(own)
+        vocabulary = FixedVocabulary(StreamDictionary(), arity=arity)
         model = SymbolInvariantTransformerModel(cfg, vocabulary)
         model.load_state_dict(dict(weights), strict=True)
     vocabulary, closed = model.eval().vocabulary, []
@@ -332,12 +341,13 @@ def read_baseline(
         closed = vocabulary.index_of_row[vocabulary.source_only.bool()].tolist()
     return Original(
         model_options={n: v for n, v in options.items() if n not in _NOT_CARRIED},
-        task_options={name: state["cfg"]["task"][name] for name in _LASTING},
+        task_options={name: state["cfg"]["task"].get(name) for name in _LASTING},
         dictionaries=dictionaries,
         tensors=model.state_dict(),
         tables={f"{name}.weight": tokens for name in _TABLES},
         parts=lambda name: [name],
         never_produced={vocabulary.dictionary[index] for index in closed},
+        arity=arity,
         model=model,
     )
 

@@ -9,7 +9,7 @@ import math
 import os
 import random
 from dataclasses import dataclass
-from typing import Iterator, List, NamedTuple, Set, Tuple
+from typing import Iterator, List, Mapping, NamedTuple, Set, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +17,6 @@ from fairseq.data import data_utils
 from torch import Tensor, nn
 
 from sit_fairseq.conversion.original import Original, read_dictionary
-from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.symbols.prefix import tree_fault
@@ -109,7 +108,7 @@ def _of_split(original: Original, split: str, known: List[Set[str]], actual: str
         pair = Pair(*([d[i] for i in found[:-1]] for found, d in zip(numbers, words)))
         fits = all(len(found) <= limit for found, limit in zip(numbers, original.longest))
         if fits and actual in pair.source and all(map(set.issuperset, known, pair)):
-            if not original.reads_formulas or tree_fault(pair.source, arity_of()) is None:
+            if not original.reads_formulas or tree_fault(pair.source, original.arity) is None:
                 yield pair
 
 
@@ -126,20 +125,22 @@ def _at_random(original: Original, dictionary: StreamDictionary, actual: str) ->
         )
         leaves = range(len(source))
         if original.reads_formulas:
-            source = _random_formula(rng, choices[0], lengths[0])
-            leaves = [i for i, token in enumerate(source) if token not in arity_of()]
+            source = _random_formula(rng, choices[0], original.arity, lengths[0])
+            leaves = [i for i, token in enumerate(source) if token not in original.arity]
         source[rng.choice(leaves)] = actual
         drawn.append(Pair(source, target))
     return drawn
 
 
-def _random_formula(rng: random.Random, tokens: List[str], most: int) -> List[str]:
+def _random_formula(
+    rng: random.Random, tokens: List[str], arity: Mapping[str, int], most: int
+) -> List[str]:
     """A formula of some of these tokens, of which one is a leaf, and at most that many."""
-    token = rng.choice([token for token in tokens if arity_of().get(token, 0) < most])
-    operands = arity_of().get(token, 0)
+    token = rng.choice([token for token in tokens if arity.get(token, 0) < most])
+    operands = arity.get(token, 0)
     formula = [token]
     for _ in range(operands):
-        formula += _random_formula(rng, tokens, (most - 1) // operands)
+        formula += _random_formula(rng, tokens, arity, (most - 1) // operands)
     return formula
 
 

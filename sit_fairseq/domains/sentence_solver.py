@@ -57,6 +57,7 @@ class SentenceSolver(Solver):
         except UserError:
             refuse_other_domain(self.domain.name, partial(of_file, self.load().domain), "path")
             raise
+        refuse_other_domain(self.domain.name, partial(of_file, model.domain), "path")
         if model.fresh_symbols:
             raise UserError("the model writes names that problems lack (--fresh-symbols)", "path")
         return model

@@ -28,11 +28,12 @@ def measure_correct(
     answers: Sequence[str],
     verdicts: Sequence[Verdict],
     by: str = "symbols",
+    pattern: Optional[SymbolPattern] = None,
 ) -> Dict[str, Any]:
     """Counts right answers, and answers that equal their reference.
 
-    Problems have references and one pattern of symbols, see :func:`symbols_of`; ``by`` is
-    ``symbols``, for their number of different symbols, or ``length``, for their number of tokens.
+    Problems have references. ``by`` is ``symbols``, for their number of different symbols by a
+    ``pattern``, or ``length``, for their number of tokens.
 
     Returns:
         The counts of all ``verdicts``; out of all sentences the proportions ``correct``, ``exact``
@@ -53,9 +54,8 @@ def measure_correct(
     if domain is not None and domain.equal is not None:
         equal = sum(map(domain.equal, answers, references))
         result["exact_modulo_order"] = Proportion(equal, total)
-    sizes, pattern = [problem.split() for problem in problems], None
+    sizes = [problem.split() for problem in problems]
     if by == "symbols":
-        pattern = symbols_of(judge, problems[0].symbols)
         sizes = [] if pattern is None else list(map(pattern.symbols, sizes))
     if sizes:
         numbers = list(map(len, sizes))

@@ -135,7 +135,7 @@ def _judged(how: Measurement, options: Namespace, judges: JudgePool) -> _Measure
         refuse_other_domain(how.semantics, partial(of_file, asked.model.domain), parameter="")
     order: Sequence[int] = range(len(sources))
     if sorted(options.by) == ["length", "symbols"] and cells is None:
-        pattern = _pattern(how.semantics, asked.symbols)
+        pattern = _known(_counted(how, asked))
         places = by_cell(sources, pattern.symbols)
         order = [*chain(*places.values())]
         ends = accumulate(map(len, places.values()))
@@ -164,13 +164,23 @@ def _judged(how: Measurement, options: Namespace, judges: JudgePool) -> _Measure
         plots.draw_heat_maps({"Correct": result}, figure)
     else:
         answers, (by,) = [entry.answers[0] for entry in answered], list(options.by) or ["symbols"]
-        result = correct.measure_correct(judge, problems, answers, best, by)
+        pattern = None if by == "length" else _counted(how, asked)
+        if "symbols" in options.by:
+            _known(pattern)
+        result = correct.measure_correct(judge, problems, answers, best, by, pattern)
         table = correct.correct_table(result)
     return _Measured(files, result, table, _seconds(answered), [*chain(*verdicts)], {"": how})
 
 
-def _pattern(semantics: str, regex: Optional[str]) -> SymbolPattern:
-    pattern = correct.symbols_of(make_judge(semantics, parameter=""), regex)
+def _counted(how: Measurement, asked: Answerer) -> Optional[SymbolPattern]:
+    """The symbols that are counted: those given, else the domain's, else the model's."""
+    pattern = correct.symbols_of(make_judge(how.semantics, parameter=""), how.symbols)
+    if pattern is None and asked.symbols is not None:
+        pattern = SymbolPattern(asked.symbols)
+    return pattern
+
+
+def _known(pattern: Optional[SymbolPattern]) -> SymbolPattern:
     if pattern is None:
         raise UserError("pass --symbols REGEX to say which tokens are symbols")
     return pattern
@@ -181,7 +191,8 @@ def _chosen(
 ) -> Tuple[Measurement, SymbolPattern, List[alpha_covariance.RenamedProblem]]:
     """The measurement with its names, the pattern of the symbols, and the problems with their
     renamings."""
-    sources, pattern = read_sentences(f"{data}.src"), _pattern(how.semantics, regex)
+    pattern = _known(correct.symbols_of(make_judge(how.semantics, parameter=""), regex))
+    sources = read_sentences(f"{data}.src")
     known = sorted({t for source in sources for t in source.split() if pattern.is_symbol(t)})
     how = replace(how, names=how.names or known, data=sha256_of(sources))
     number, samples = how.renamings
@@ -210,7 +221,7 @@ def _renamed(how: Measurement, options: Namespace, _: JudgePool) -> _Measured:
     for entry in answered:
         if entry.reason is not None:
             raise UserError(f"a renamed problem cannot be answered: {entry.reason}")
-    fresh = pattern if asked.fresh_symbols else None
+    fresh = pattern if how.semantics == "alpha" or asked.fresh_symbols else None
     answers = [entry.answers[0] for entry in answered]
     result = alpha_covariance.measure_alpha_covariance(problems, answers, how.counts, fresh)
     table = alpha_covariance.alpha_covariance_table(result)

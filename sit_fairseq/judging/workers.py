@@ -18,7 +18,10 @@ from enum import Enum
 from itertools import count
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
+from traceback import format_exception_only
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+
+from sit_fairseq.errors import shortened
 
 logger = logging.getLogger(__name__)
 
@@ -86,12 +89,11 @@ def _serve(descriptor: int, parent: int) -> None:
         started = time.monotonic()
         try:
             value = function(item)
+            connection.send((value, time.monotonic() - started))
         except MemoryError:
             os._exit(1)  # the parent sees that, and starts a process that has memory
-        except Exception as error:  # whatever the function raises
-            connection.send(f"{type(error).__name__}: {error}")
-            continue
-        connection.send((value, time.monotonic() - started))
+        except Exception as error:  # whatever the function raises, or what cannot be sent
+            connection.send(shortened("".join(format_exception_only(type(error), error)).strip()))
 
 
 class _Worker:

@@ -162,7 +162,7 @@ class TextVocabulary(Vocabulary):
                 return f"holds {sorts.count(sort)} {kind}, more than the {most} of the model"
         left = len(fresh.name([], own)) - len(own)
         if left + len(own) < fresh.number:
-            return f"leaves names for {left} more symbols, not for {fresh.number - len(own)}"
+            return f"leaves names for {left} of {fresh.number - len(own)} more symbols"
         return None
 
     def most_streams(self, tokens: Tensor) -> int:

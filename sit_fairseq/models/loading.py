@@ -1,5 +1,6 @@
 """Builds models of checkpoints, after checking the files."""
 
+import logging
 import re
 from dataclasses import fields
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Type, Union
@@ -15,6 +16,8 @@ from sit_fairseq.storage.checkpoints import read_plain, section
 from sit_fairseq.storage.files import Place, model_file
 from sit_fairseq.symbols.saved_tokens import saved_operands, saved_vocabulary, vocabulary_prefix
 from sit_fairseq.symbols.tokens import TokenTable
+
+logger = logging.getLogger(__name__)
 
 # The architectures of fairseq begin with it, those of language models with the second.
 KIND = "symbol_invariant_transformer"
@@ -66,6 +69,8 @@ def load_model(
     if vocabulary_prefix(weights) + "symbols" not in weights:
         raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
     if not str(given.get("_name")).startswith(KIND):  # an architecture of the caller's
+        name = given.get("_name")
+        logger.warning("%s names the model %s, which is read as one of ours", path, name)
         given["_name"] = KIND if any(name.startswith("encoder.") for name in weights) else TEXT_KIND
     if fresh_symbols is not None:
         text = isinstance(fresh_symbols, str)
@@ -79,11 +84,14 @@ def load_model(
         raise UserError(f"{path} is damaged: {fault}; name another file")
     base_tokens, pattern = saved_vocabulary(weights)
     tokens = TokenTable(pattern=pattern if symbols is None else symbols)
+    tokens.adopt(base_tokens)  # which fresh symbols must not be called
     named = fresh_names is not None
-    if not named and symbols in (None, pattern):  # those of training suit its pattern
+    if not named:
         fresh_names = task.get("fresh_names") or given.get("fresh_names")
         if not isinstance(fresh_names, (str, type(None))):
             raise UserError(f"{path} is damaged: its fresh names are no text; name another file")
+        if symbols is not None and not all(map(tokens.is_symbol, (fresh_names or "").split(","))):
+            fresh_names = None
     arity = arity_of(task.get("domain")) if has_source(cfg) else {}
     vocabulary = make_vocabulary(cfg, tokens, arity, fresh_names)
     if named and not vocabulary.fresh_symbols:

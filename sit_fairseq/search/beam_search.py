@@ -126,7 +126,8 @@ class BeamSearch:
         cannot begin as they should."""
         vocabulary, pad = self.models[0].vocabulary, self.models[0].vocabulary.dictionary.pad()
         canonical = slots.encode(prefix)
-        impossible = vocabulary.unproducible(canonical) & canonical.ne(pad)
+        lost = canonical.eq(vocabulary.unk) & prefix.ne(vocabulary.unk)
+        impossible = (vocabulary.unproducible(canonical) | lost) & canonical.ne(pad)
         for place in impossible.any(1).nonzero().squeeze(1).tolist():
             token = vocabulary.dictionary[int(prefix[place][impossible[place]][0])]
             refused[place] = (
@@ -149,7 +150,7 @@ class BeamSearch:
                 if number > longest
             }
             return exact.clamp(max=longest), exact.clamp(max=longest), refused
-        most = min(int(options.max_len_a * length + options.max_len_b), longest)
+        most = int(min(options.max_len_a * length + options.max_len_b, longest))
         if most < 0:
             raise UserError(f"answers of at most {most} tokens", "max_len_a max_len_b")
         least, most = (torch.full((size,), n, device="cpu") for n in (options.min_len, most))

@@ -11,7 +11,7 @@ import errno
 import fcntl
 import hashlib
 import os
-from typing import IO, Iterator, List, TextIO, Union
+from typing import IO, Iterable, Iterator, List, TextIO, Union
 
 from sit_fairseq.errors import UserError
 
@@ -41,6 +41,14 @@ def typed_text(data: bytes, name: str, parameter: str = "") -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UserError(f"{name} is in UTF-16; save it as UTF-8", parameter)
     return data.decode("utf-8-sig", "replace")
+
+
+def refuse_same(read: Iterable[Place], written: Iterable[Place], parameter: str) -> None:
+    """Raises a UserError if a file that is read would be written over."""
+    known = set(map(os.path.realpath, read))
+    for path in written:
+        if os.path.realpath(path) in known:
+            raise UserError(f"{path} would be written over; name another file", parameter)
 
 
 def try_lock(file: IO, path: str) -> bool:

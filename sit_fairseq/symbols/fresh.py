@@ -87,7 +87,7 @@ class FreshSymbols:
         left = len(self.name(own, target)) - len(own)
         if left == self.number:
             return None
-        return f"leaves names for {left} fresh symbols of its answer, not for {self.number}"
+        return f"leaves names for {left} of the {self.number} fresh symbols of its answer"
 
     def _names_of(self, sort: int) -> Iterator[str]:
         names, stem = self._names[sort], self._stems[sort]

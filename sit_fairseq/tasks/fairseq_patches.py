@@ -155,8 +155,9 @@ def load_checkpoint_to_cpu(
     fairseq would build and run. ``arg_overrides`` are options of the command, which replace those of
     the file."""
     remedy = "name another file with --path, --restore-file or --finetune-from-model"
-    # fairseq's commands have ways to split text of their own, and mostly give no options.
-    state = read_state(PathManager.get_local_path(path), arg_overrides or None, remedy)
+    # fairseq's commands have ways to split text of their own; in Python the data are always given.
+    given = arg_overrides if "data" in (arg_overrides or {}) else None
+    state = read_state(PathManager.get_local_path(path), given, remedy)
     with omegaconf_no_object_check():  # fairseq's old models have their options as objects
         state["cfg"] = OmegaConf.create(state["cfg"])
     overwrite_args_by_name(state["cfg"], arg_overrides or {})
@@ -187,11 +188,12 @@ def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
     common = trainer.cfg.common
     for section in ("model", "task", "criterion"):
         options = getattr(trainer.cfg, section)
-        name = getattr(options, "arch", None) or getattr(options, "_name", None)
+        # Options of no dataclass are all those of the command.
+        name = getattr(options, "_name", None) or getattr(options, "arch", None)
         if name is not None and not readable(section, name):
             raise UserError(
-                f"checkpoints of the {section} {name} are not read with --user-dir sit_fairseq; leave "
-                "it out, or give a class of your own a dataclass of options"
+                f"with --user-dir sit_fairseq no checkpoint of the {section} {name} is read again; name "
+                "another, or give a class of your own a dataclass of options"
             )
     for option in ("finetune_from_model", "restore_file"):
         given = getattr(cfg, option)

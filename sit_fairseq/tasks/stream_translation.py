@@ -119,6 +119,10 @@ class StreamTranslationTask(StreamTask, TranslationTask):
                 )
 
     def checked(self, dataset, split: str):
+        if self._trains and dataset.tgt is None:
+            raise UserError(
+                f"the {split} split has no targets; run fairseq-preprocess without --only-source"
+            )
         cut = self.cfg.max_source_positions if self.cfg.truncate_source else 0
         return self._sentences.split(dataset, split, cut)
 

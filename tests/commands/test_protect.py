@@ -93,6 +93,7 @@ def test_what_cannot_be_used_is_one_sentence(lines, words, parameter):
         (("--through", "cat", "--output", "out.txt"), "--output$"),
         (("--through", "cat", "--pattern", "printf", __file__), "first"),
         (("--through", "cat", "--restart"), "--restart"),
+        ((__file__, "--through", "cat", "--output", __file__), "written over.*--output"),
         (("--try", "cat", "--json"), "--json"),
     ],
 )

@@ -44,13 +44,20 @@ def test_the_domain_has_the_options_so_it_stands_first(tmp_path):
         sit("train", "--out", tmp_path / "out", "planning", "d.pddl", "in")
 
 
+def test_what_cannot_be_read_blocks_no_folder(tmp_path):
+    for file in ("no.pddl", "none.pddl"):
+        with pytest.raises(UserError, match=file):
+            sit("train", "planning", tmp_path / file, "in", "--out", tmp_path / "out")
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "bin").mkdir()
-    with pytest.raises(UserError, match="folder bin of something else.*--out"):
+    with pytest.raises(UserError, match="folder bin or a model of something else.*--out"):
         sit("train", "planning", "d.pddl", "in", "--out", tmp_path)
 
 
 def test_a_folder_with_another_training_is_refused(tmp_path):
+    (tmp_path / "bin").mkdir()
     (tmp_path / "training.json").write_text("{}")
     with pytest.raises(UserError, match="other options.*--out"):
         sit("train", "planning", "d.pddl", "in", "--out", tmp_path)

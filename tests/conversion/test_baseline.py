@@ -8,13 +8,20 @@ from types import SimpleNamespace
 import fairseq_cli.train
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, preprocess, printed, run, train
-from conftest import random_formula
+from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, preprocess, printed, run, sit, train
+from conftest import make_dictionary, random_formula, redraw
+from texts import make_language_model
 from vanilla_models import REGEX, SYMBOLS, edited, failing, load
 
 from sit_fairseq.conversion import verification
 from sit_fairseq.conversion.original import read_baseline
 from sit_fairseq.datasets.pair_files import write_pairs
+from sit_fairseq.errors import UserError
+from sit_fairseq.model import Model
+from sit_fairseq.models.baselines import FixedVocabulary
+from sit_fairseq.models.config import ModelConfig
+from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.symbols.prefix import OwnArity
 from sit_fairseq.tasks.file_options import read_state
 
 SIZES = [
@@ -182,6 +189,29 @@ def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
         path = edited(baseline("projected"), tmp_path / "in.pt", change)
         failing(lambda: convert(path), "in.pt", fragment)
     assert [path.name for path in tmp_path.iterdir()] == ["in.pt"]
+
+
+def test_operators_of_ones_own_and_the_domain_come_along(tmp_path, capsys):
+    one_stream = dict(symbol_embedding="fixed", stream_attention="EP-DP-CP", output_head="linear")
+    dictionary = make_dictionary(symbols="abcd", base=("f", "g", "0"), pattern="[a-d]")
+    vocabulary = FixedVocabulary(dictionary, 0, arity=OwnArity({"f": 2, "g": 1}))
+    cfg = ModelConfig(
+        encoder_embed_dim=24, encoder_ffn_embed_dim=40, encoder_layers=1, **one_stream
+    )
+    core = redraw(SymbolInvariantTransformer(cfg, vocabulary))
+    Model([core], "prop").save(tmp_path / "fixed.pt")
+    words = ("--symbols", "[a-d]", "--actual", "a", "--placeholder", "b", "--verify")
+    sit("convert", tmp_path / "fixed.pt", tmp_path / "out.pt", *words)
+    model = Model.load(tmp_path / "out.pt")
+    good, bad = model.answer(["f a g a", "f a"], max_length=5)
+    assert good.text and "not one formula" in bad.reason and model.domain == "prop"
+
+
+def test_a_language_model_is_not_converted(tmp_path):
+    Model([make_language_model().float()], "prop").save(tmp_path / "text.pt")
+    words = ("--symbols", "[a-h]", "--actual", "a", "--placeholder", "b")
+    with pytest.raises(UserError, match="text.pt is a language model"):
+        sit("convert", tmp_path / "text.pt", tmp_path / "out.pt", *words)
 
 
 def test_operators_are_no_symbols_of_formulas(baseline, convert):

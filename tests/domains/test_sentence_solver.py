@@ -27,7 +27,7 @@ def ask():
             verify_all=lambda pairs: [judge.verify(*pair) for pair in pairs],
             solvable=lambda sentences: [possible for _ in sentences],
         )
-        model = SimpleNamespace(answer=answers, fresh_symbols=0)
+        model = SimpleNamespace(answer=answers, fresh_symbols=0, domain=None)
         limits = Limits((3, 25), 60.0)
         solver = SentenceSolver(find("prop"), [(1, formula)], lambda **_: model, limits)
         solver._judges = judges

@@ -5,6 +5,7 @@ from sit_fairseq.evaluation.correct import correct_table, measure_correct
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.judge import Problem
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 SOURCES = ["& a b", "| a b", "| a b", "a", "b"]
 TARGETS = ["a 1 b 1", "a 1", "a 1", "a 1", "b 1"]
@@ -35,7 +36,8 @@ def test_accuracy_by_number_of_symbols():
     verdicts = [Verdict.satisfied, Verdict.violated, Verdict.satisfied, Verdict.invalid]
     verdicts.append(Verdict.satisfied)
     problems = list(map(Problem, sources, TARGETS))
-    result = measure_correct(make_judge("prop"), problems, ANSWERS, verdicts)
+    pattern = SymbolPattern("[a-z]")
+    result = measure_correct(make_judge("prop"), problems, ANSWERS, verdicts, pattern=pattern)
     by_symbols = result["correct_by_symbols"]
     assert list(by_symbols) == ["0", "1", "2", "3"]
     assert by_symbols["2"] == Proportion(1, 2) and by_symbols["1"] == Proportion(0, 1)

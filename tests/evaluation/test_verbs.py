@@ -188,8 +188,14 @@ def test_what_a_target_binds_gives_way_to_the_new_names(tmp_path):
     prefix = write(tmp_path, ["f a"], ["let b = f a"])
     words = ("--renamings", 9, "--counts", "1", "--names", "a,b,c", "--symbols", "[a-c]")
     sit("evaluate", "alpha", prefix, *words, "--result", tmp_path / "renamed.json")
-    lines = (tmp_path / "renamed.tgt").read_text().splitlines()
+    answers = tmp_path / "renamed.tgt"
+    lines = answers.read_text().splitlines()
     assert sorted(lines) == ["let a = f b", "let b = f a", "let b = f c"]
+    # Names of bound variables mean nothing, whoever answers.
+    sit(
+        "evaluate", "alpha", prefix, *words, "--generated", answers, "--result", tmp_path / "R.json"
+    )
+    assert json.loads((tmp_path / "R.json").read_text())["result"]["1"]["mean"] == 1.0
 
 
 def test_top_n(evaluate, tmp_path, prefix, journal):
@@ -320,6 +326,7 @@ def test_options_are_checked_as_they_are_read(evaluate, prefix, capsys, options)
         (("--by", "length", "written"), "length and written"),
         (("--counts", "2"), "--counts"),
         (("--top-n", "1,10", "--beams", "3"), "beam of 3 has no 10.*--beams or --top-n"),
+        (("--by", "symbols=1"), "symbols and length; change --by"),
         (("--renamings", 9, "--judge", "bits"), "--judge"),
         (("--beams", "3,25"), "change --beams or --verify"),
     ],
@@ -351,6 +358,16 @@ def test_answers_of_a_file_belong_to_their_lines_by_cell_too(evaluate, tmp_path)
     assert found["result"]["overall"]["count"] == 3
     cells = [(cell["symbols"], cell["length"]) for cell in found["result"]["cells"]]
     assert cells == [(1, 2), (2, 3), (3, 5)]
+
+
+def test_nothing_that_is_read_is_written_over(evaluate, tmp_path, prefix):
+    answers = tmp_path / "answers.json"
+    answers.write_bytes(Path(f"{prefix}.tgt").read_bytes())
+    with pytest.raises(UserError, match="answers.json would be written over.*--result"):
+        evaluate("prop", prefix, path=("--generated", answers), result=answers)
+    with pytest.raises(UserError, match="text.src would be written over.*--result"):
+        words = ("--renamings", 2, "--counts", 2, "--result", f"{prefix}.json")
+        sit("evaluate", "prop", prefix, *words)
 
 
 def test_mistakes_are_told(evaluate, tmp_path, prefix):

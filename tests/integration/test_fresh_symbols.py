@@ -71,7 +71,7 @@ def test_typed_lines(binding, tmp_path, capsys):
     few = ("--fresh-names", "a,b", *SHORT)
     with pytest.raises(UserError, match="1 of 4 lines"):
         interactive(binding.data, binding.model, lines, tmp_path, *few)
-    assert "leaves names for 1 fresh symbols" in capsys.readouterr().out
+    assert "leaves names for 1 of the 2 fresh symbols" in capsys.readouterr().out
 
 
 def test_names_are_saved_with_the_model(binding, tmp_path, capsys):

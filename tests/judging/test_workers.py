@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 from conftest import PACKAGE, gone
-from moody import limit_of_memory, moody
+from moody import in_a_lambda, limit_of_memory, moody
 
 from sit_fairseq.judging.workers import End, WorkerPool
 
@@ -45,6 +45,12 @@ def test_an_item_costs_only_itself(caplog):
     ]
     assert outcomes[1].seconds >= 0.3
     assert "ValueError: a bug of the function, on: raise" in caplog.text
+
+
+def test_what_cannot_be_sent_is_told(caplog):
+    with WorkerPool(in_a_lambda, 1) as pool:
+        assert [outcome.end for outcome in pool.imap(["a", "b"])] == [End.crash] * 2
+    assert "pickle" in caplog.text and "memory" not in caplog.text
 
 
 def test_too_much_memory_is_a_crash(caplog):

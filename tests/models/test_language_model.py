@@ -195,7 +195,7 @@ def test_texts_that_cannot_be_read_are_told():
     ):
         assert model.unreadable(read(model, [text])[1][0]) == fault
     few = make_language_model(make_dictionary(), fresh_names="a,b")
-    assert few.unreadable(read(few, ["c a"])[1][0]) == "leaves names for 1 more symbols, not for 3"
+    assert few.unreadable(read(few, ["c a"])[1][0]) == "leaves names for 1 of 3 more symbols"
     sorts = build(STREAMS["DA-all-sorts"])
     assert "3 symbols of the sort odd" in sorts.unreadable(read(sorts, ["a c e b"])[1][0])
 

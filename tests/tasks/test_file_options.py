@@ -310,7 +310,7 @@ def test_what_no_command_reads_again_is_not_trained(trained, tmp_path):
         (("--arch", "lstm", "--criterion", "cross_entropy"), "the model lstm"),
         (("--criterion", "ctc"), "the criterion ctc"),
     ):
-        with pytest.raises(UserError, match=f"{what} are not read with --user-dir"):
+        with pytest.raises(UserError, match=f"checkpoint of {what} is read"):
             train(trained[0], tmp_path / "new", *words, "--max-update", 1)
     with pytest.raises(UserError, match="is a folder.*change finetune_from_model"):
         train(trained[0], tmp_path / "new", "--finetune-from-model", tmp_path)

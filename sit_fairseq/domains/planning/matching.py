@@ -305,14 +305,20 @@ def _sorts(
     )
     ours = roles(known)
 
+    def told_of(where: Set, own: FrozenSet, told: FrozenSet[str]) -> Optional[FrozenSet[str]]:
+        """What is told so that of some roles these alone are left; None if nothing does that."""
+        able = {role for role in own if needs[role] <= told and not bars[role] & told}
+        if able <= where:
+            return told if able == where else None
+        barred = told.union(*(bars[role] for role in where))
+        ways = (told | {name} for name in sorted(bars[min(able - where)] - barred))
+        return next(filter(None, (told_of(where, own, way) for way in ways)), None)
+
     def sort_of(where: Set[Tuple[str, str]]) -> Optional[_Sort]:
         needed = frozenset().union(*(needs[role] for role in where))
         for sort in learnt.sorts:
-            own = ours.get(sort, frozenset())
-            lost = [bars[role] for role in own - where if needs[role] <= needed]
-            told = needed.union(*lost) - frozenset().union(*(bars[role] for role in where))
-            able = {role for role in own if needs[role] <= told and not bars[role] & told}
-            if able == where:
+            told = told_of(where, ours.get(sort, frozenset()), needed)
+            if told is not None:
                 return sort, told
         return None
 

@@ -45,8 +45,8 @@ _GOALS, _STATES, _HUNDREDTH, _TIMES = 6, 40, 100, 3
 # Pairs of a domain that are enough, turns of each problem, and the share of validation.
 _ENOUGH, _TURNS, _SHARE = 30_000, 6, 0.05
 
-# The most words of a sentence, with its end.
-_LONGEST = 8192
+# The most words of a sentence, with its end, and of a batch, each counted once for each stream.
+_LONGEST, _BATCH = 8192, 20_000
 
 _Labelled = List[Tuple[State, Action]]
 
@@ -86,7 +86,7 @@ class PlanTeacher:
         *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
         *("--max-source-positions", str(_LONGEST), "--criterion", "adacos", "--min-scale", "10"),
         *("--optimizer", "muon", "--lr", "0.005", "--clip-norm", "1"),
-        *("--batch-size", "48", "--max-tokens", "20000", "--num-workers", "0"),
+        *("--batch-size", "48", "--max-tokens", str(_BATCH), "--num-workers", "0"),
         "--skip-invalid-size-inputs-valid-test",
     )
 
@@ -115,7 +115,7 @@ class PlanTeacher:
             title = lesson.learnt.read.domain.name
             file = learnt.file_of(title).lower()
             if file in files:
-                raise UserError(f"two domains are called {title}; name one of them otherwise")
+                raise UserError(f"two domains are called {title}, or nearly so; name one otherwise")
             files.add(file)
         every: List[List[Tuple[str, str]]] = []
         for lesson in lessons:
@@ -197,10 +197,11 @@ class _Lesson:
         for path, read in self._problems.items():
             found = match(read, path, [self.learnt])
             words = len(self._writer(found, found.problem).sentence(found.problem.initial))
-            if words < _LONGEST:
+            most = _most(len(found.problem.sorts))
+            if words <= most:
                 matched[path] = found
             else:
-                reason = f"its state takes {words:,} words; the model reads {_LONGEST - 1:,}"
+                reason = f"its state takes {words:,} words, and {most:,} can be learnt at most"
                 yield f"; {path}: left out: {reason}"
         left = sorted(matched, key=lambda path: len(matched[path].problem.sorts))
         counts, used, small, late = {"states": 0, "plans": 0}, set(), [], 0
@@ -289,15 +290,22 @@ class _Lesson:
     def _add(self, found: Match, asked: Problem, labelled: _Labelled, times: int) -> None:
         rng = Random(self.options.seed + len(self.groups))
         writer = self._writer(found, asked)
+        most = _most(len(asked.sorts))
         group = [
-            (" ".join(writer.sentence(state, rng)), " ".join(writer.written(action)))
+            (" ".join(words), " ".join(writer.written(action)))
             for state, action in labelled
             for _ in range(times)
+            if len(words := writer.sentence(state, rng)) <= most
         ]
         self.groups += [group] if group else []
 
     def _writer(self, found: Match, asked: Problem) -> Writer:
         return Writer(self.learnt, found.domain, asked, numbered=False)
+
+
+def _most(objects: int) -> int:
+    """The most words, without the end, of a sentence with so many objects that can be learnt."""
+    return min(_LONGEST, _BATCH // (objects + 1)) - 1
 
 
 def _asks_not(domain: PlanningDomain) -> bool:

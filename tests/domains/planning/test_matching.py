@@ -172,6 +172,23 @@ def test_what_bars_an_object_is_told():
     assert list(actions) == [("move", "a", "b")] and ("blocked", "c") in found.problem.initial
 
 
+def test_what_bars_one_action_may_open_another():
+    """Found by random domains: c is locked and sealed."""
+    text = """(define (domain doors) (:types door)
+      (:predicates (locked ?d - door) (sealed ?d - door) (open ?d - door) (seen ?d - door))
+      (:action push :parameters (?d - door) :precondition (not (locked ?d)) :effect (open ?d))
+      (:action pick :parameters (?d - door) :precondition (and (locked ?d) (not (sealed ?d)))
+        :effect (open ?d))
+      (:action look :parameters (?d - door) :precondition () :effect (seen ?d)))"""
+    start = """(define (problem p) (:domain doors) (:objects a b c - door)
+      (:init (locked b) (locked c) (sealed c)) (:goal (seen c)))"""
+    read = read_problem(start, "p.pddl", read_domain(text, "d.pddl"))
+    known = learn(text, "d.pddl", set(kinds_of(read).values()), [])
+    found = match(read, "p.pddl", [known])
+    actions = sorted(applicable(found.domain, found.problem.initial, found.problem.sorts))
+    assert [action for action in actions if action[0] != "look"] == [("pick", "b"), ("push", "a")]
+
+
 def test_constants_of_effects_alone_have_a_sort():
     text = """(define (domain flags) (:types agent flag) (:constants mast - flag)
       (:predicates (raised ?f - flag) (here ?a - agent) (done ?a - agent))

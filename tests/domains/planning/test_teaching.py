@@ -127,7 +127,7 @@ def test_what_a_model_cannot_read_is_left_out(folder, monkeypatch):
     )
     said = "\n".join(taught(folder)[0])
     assert "r.pddl: left out: " in said and "p0.pddl" not in said
-    monkeypatch.setattr(teaching, "_LONGEST", 5)
+    monkeypatch.setattr(teaching, "_BATCH", 30)  # each word counts once for each object
     with pytest.raises(UserError, match="no problem of .* could be labelled"):
         taught(folder)
 
