@@ -131,7 +131,6 @@ class RowModel(nn.Module):
         if start is None:
             start = getattr(model.config, "decoder_start_token_id", None)
         self._start = start or 0  # causal models have none
-        self.training = model.training
 
     def max_decoder_positions(self) -> int:
         """The longest answer in tokens, with its ``</s>``."""
@@ -336,9 +335,8 @@ class Names:
             raise UserError("a prompt has no tokens, so nothing continues it", "texts")
         if not texts:
             return []
-        with torch.device("cpu"), _in_evaluation(
-            self._model
-        ):  # whatever is in force for the caller
+        # Whatever device and mode are in force for the caller.
+        with torch.device("cpu"), _in_evaluation(self._model):
             tokens = self._padded(sources, not causal)
             if causal:
                 found = PromptSearch([self._model], options, sampling)(tokens)

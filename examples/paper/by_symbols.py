@@ -30,7 +30,7 @@ PLACES = {"package": "all", "own places": "own", "read places": "read"}
 def main(out: str, benchmark: str, *paths: str) -> None:
     """Draws both, one above the other."""
     found = {path.absolute().parts[-3].replace("_", " "): path for path in map(Path, paths)}
-    if len(found) < len(paths) or not found.keys() <= NAMES.keys():
+    if not paths or len(found) < len(paths) or not found.keys() <= NAMES.keys():
         raise UserError(f"name one file of each model; models are {', '.join(NAMES)}")
     figure = new_figure(6.0, 5.2)
     axes, cost = figure.subplots(2, 1, height_ratios=(2, 1))

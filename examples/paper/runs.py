@@ -130,7 +130,7 @@ class Runner:
             process.terminate()
 
     def _call(self, log: Path, command: Sequence[str], see: Callable[[str], None]) -> float:
-        """CPU seconds of a command, of attempts before too, whose lines are seen and logged; it ends
+        """CPU seconds of a command and of its attempts before. Its lines are seen and logged; it ends
         with this process."""
         options = dict(cwd=self._folder, env=self._environment, text=True, errors="replace")
         output = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

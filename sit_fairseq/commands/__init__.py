@@ -77,7 +77,8 @@ def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.Argume
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    """Does what :func:`run` does; a UserError ends the process with its sentence and status 1."""
+    """Does what :func:`run` does. A UserError, or an interruption, ends the process with a sentence and
+    status 1."""
     # Importing torch makes many objects that stay. The collector would go through them all again and
     # again: a tenth of the time of a short command.
     gc.set_threshold(100_000)

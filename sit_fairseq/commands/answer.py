@@ -103,8 +103,8 @@ def main(args: argparse.Namespace) -> None:
         raise UserError("without files there is nothing to begin anew", "output restart")
     if args.output == "":
         raise UserError("name what to write", "output")
-    read = [args.input] if getattr(args, "input", None) else []
-    refuse_same(read, (f"{args.output}.{side}" for side in ("src", "tgt")), "output")
+    if args.output and getattr(args, "input", None):
+        refuse_same([args.input], [f"{args.output}.{side}" for side in ("src", "tgt")], "output")
     given, path = _given(args, domain), _model_path(args, domain)
 
     def load(**options: Any) -> Model:

@@ -100,7 +100,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--constrained", nargs="?", const="auto", metavar="GRAMMAR", help=help_)
     help_ = "answers have at most A * source length + B tokens (default: 0,200)"
     add("--max-len", "--max-len-b", type=_limit, metavar="[A,]B", help=help_)
-    add_pattern(parser, "which tokens are symbols (default: as in training)")
+    text = "which tokens are symbols (default: as in training; counted are the domain's)"
+    add_pattern(parser, text)
     add("--judge", metavar="NAME", help="the judge of the domain to ask (default: its first)")
 
 
@@ -116,7 +117,8 @@ def main(args: argparse.Namespace) -> None:
     args.beams = args.beams or most
     args.counts, args.max_len = args.counts or [3, 4, 5], args.max_len or (0.0, 200)
     asked = args.path or args.generated
-    read = [args.path, args.generated, *(f"{args.data}.{side}" for side in ("src", "tgt"))]
+    sides = [f"{args.data}.{side}" for side in ("src", "tgt")] if args.data else []
+    read = [args.path, args.generated, *sides]
     ending = ".answers.jsonl" if asked else ".src"
     written = [args.result, result_file.file_beside(args.result, ending)]
     refuse_same(filter(None, read), written, "result")
@@ -161,7 +163,7 @@ def _metric(args: argparse.Namespace, given: set) -> str:
     if len(args.by) > 1 and not cells:
         raise UserError(f"nothing is counted by {' and '.join(args.by)}", "by")
     if len(args.by) == 1 and not people and (grid or any(args.by.values())):
-        raise UserError("cells are counted by symbols and length", "by")
+        raise UserError("a grid, or a size of training, needs both symbols and length", "by")
     if args.result is None:
         raise UserError("name the file for the numbers: pass --result FILE")
     if not given & {"path", "generated"} and args.renamings is None:

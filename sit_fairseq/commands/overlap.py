@@ -27,6 +27,7 @@ from sit_fairseq.datasets.pair_files import (
 from sit_fairseq.domains import find
 from sit_fairseq.domains.by_name import assumed
 from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import refuse_same
 from sit_fairseq.symbols.canonical_form import text_key
 from sit_fairseq.symbols.pattern import SymbolPattern
 
@@ -55,6 +56,8 @@ def main(args: argparse.Namespace) -> None:
         raise UserError("--expect-none: say with --with what the files are compared with.")
     if args.write and (len(args.test) > 1 or source_file(args.test[0]) == args.test[0]):
         raise UserError("--write makes one set of pairs: name one TEST, a prefix of .src and .tgt")
+    if args.write:
+        refuse_same(map(source_file, (*args.test, *args.train)), [f"{args.write}.src"], "write")
     if args.symbols and args.domain:
         raise UserError(
             "a domain says which tokens are symbols; name one of both", "symbols domain"

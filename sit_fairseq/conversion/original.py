@@ -35,8 +35,10 @@ _MISFITS = (
 )
 
 
-# The options of the task that a converted model keeps.
-_LASTING = ("domain", "left_pad_source", "truncate_source")
+def _lasting(state: Dict[str, Any]) -> Dict[str, Any]:
+    """The options of the task that a converted model keeps, with the domain that the file names."""
+    kept = {name: state["cfg"]["task"][name] for name in ("left_pad_source", "truncate_source")}
+    return {**kept, "domain": state["task_state"]["domain"]}
 
 
 class Dictionaries(NamedTuple):
@@ -200,7 +202,7 @@ def read_vanilla(
     tensors = {n: t for n, t in model.state_dict().items() if not _REDUNDANT.fullmatch(n)}
     return Original(
         model_options=_stream_options(cfg, model),
-        task_options={name: state["cfg"]["task"].get(name) for name in _LASTING},
+        task_options=_lasting(state),
         dictionaries=dictionaries,
         tensors={**redundant, **tensors},
         tables={
@@ -332,7 +334,8 @@ def read_baseline(
     cfg = OmegaConf.create({**options, "fresh_symbols": 0})
     own = weights.get(vocabulary_prefix(weights) + "operands")
     with _explaining_weights(path):
-        arity = arity_of() if own is None else saved_operands(own)
+        domain = state["task_state"]["domain"]
+        arity = arity_of(domain) if own is None else saved_operands(own)
         vocabulary = FixedVocabulary(StreamDictionary(), arity=arity)
         model = SymbolInvariantTransformerModel(cfg, vocabulary)
         model.load_state_dict(dict(weights), strict=True)
@@ -341,7 +344,7 @@ def read_baseline(
         closed = vocabulary.index_of_row[vocabulary.source_only.bool()].tolist()
     return Original(
         model_options={n: v for n, v in options.items() if n not in _NOT_CARRIED},
-        task_options={name: state["cfg"]["task"].get(name) for name in _LASTING},
+        task_options=_lasting(state),
         dictionaries=dictionaries,
         tensors=model.state_dict(),
         tables={f"{name}.weight": tokens for name in _TABLES},

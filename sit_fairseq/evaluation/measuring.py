@@ -134,8 +134,10 @@ def _judged(how: Measurement, options: Namespace, judges: JudgePool) -> _Measure
     if isinstance(asked, ModelAnswerer):
         refuse_other_domain(how.semantics, partial(of_file, asked.model.domain), parameter="")
     order: Sequence[int] = range(len(sources))
-    if sorted(options.by) == ["length", "symbols"] and cells is None:
-        pattern = _known(_counted(how, asked))
+    pattern = None if [*options.by] == ["length"] else _counted(judge, how, asked)
+    if "symbols" in options.by and cells is None:
+        _known(pattern)
+    if len(options.by) == 2 and cells is None:
         places = by_cell(sources, pattern.symbols)
         order = [*chain(*places.values())]
         ends = accumulate(map(len, places.values()))
@@ -164,17 +166,14 @@ def _judged(how: Measurement, options: Namespace, judges: JudgePool) -> _Measure
         plots.draw_heat_maps({"Correct": result}, figure)
     else:
         answers, (by,) = [entry.answers[0] for entry in answered], list(options.by) or ["symbols"]
-        pattern = None if by == "length" else _counted(how, asked)
-        if "symbols" in options.by:
-            _known(pattern)
         result = correct.measure_correct(judge, problems, answers, best, by, pattern)
         table = correct.correct_table(result)
     return _Measured(files, result, table, _seconds(answered), [*chain(*verdicts)], {"": how})
 
 
-def _counted(how: Measurement, asked: Answerer) -> Optional[SymbolPattern]:
+def _counted(judge: Judge, how: Measurement, asked: Answerer) -> Optional[SymbolPattern]:
     """The symbols that are counted: those given, else the domain's, else the model's."""
-    pattern = correct.symbols_of(make_judge(how.semantics, parameter=""), how.symbols)
+    pattern = correct.symbols_of(judge, how.symbols)
     if pattern is None and asked.symbols is not None:
         pattern = SymbolPattern(asked.symbols)
     return pattern

@@ -56,7 +56,7 @@ def load_model(
         arity_of: the number of operands of each operator, for positions in trees, by the domain.
         symbols: pattern of the symbols; None for that of training.
         fresh_names, fresh_symbols: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`; None for
-            those of training, of names if the pattern is that of training.
+            those of training. Names that the pattern does not match all are left out.
 
     Raises:
         UserError: the file cannot be read, is damaged, or holds no such model; or an argument does

@@ -155,8 +155,9 @@ def load_checkpoint_to_cpu(
     fairseq would build and run. ``arg_overrides`` are options of the command, which replace those of
     the file."""
     remedy = "name another file with --path, --restore-file or --finetune-from-model"
-    # fairseq's commands have ways to split text of their own; in Python the data are always given.
-    given = arg_overrides if "data" in (arg_overrides or {}) else None
+    # In Python the data are always given; fairseq-validate gives them, too, beside its --path.
+    given = arg_overrides or {}
+    given = given if "data" in given and "path" not in given else None
     state = read_state(PathManager.get_local_path(path), given, remedy)
     with omegaconf_no_object_check():  # fairseq's old models have their options as objects
         state["cfg"] = OmegaConf.create(state["cfg"])
@@ -188,7 +189,7 @@ def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
     common = trainer.cfg.common
     for section in ("model", "task", "criterion"):
         options = getattr(trainer.cfg, section)
-        # Options of no dataclass are all those of the command.
+        # Without a dataclass they are all options of the command, whose arch is the model's.
         name = getattr(options, "_name", None) or getattr(options, "arch", None)
         if name is not None and not readable(section, name):
             raise UserError(

@@ -116,8 +116,7 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
         if not accepted and given is not None and section not in given:
             raise ValueError(
                 f"names the {section} {name!r}, whose files are not for a checkpoint to say: name "
-                f"them yourself, with {section}=... in Python, or leave it out with "
-                f"--model-overrides \"{{'{section}': None}}\""
+                f"them yourself with {section}=..., or leave it out with {section}=None"
             )
     for option in ("max_tokens", "batch_size"):
         value = named(state, "dataset")[1].get(option)

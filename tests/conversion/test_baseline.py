@@ -199,12 +199,12 @@ def test_operators_of_ones_own_and_the_domain_come_along(tmp_path, capsys):
         encoder_embed_dim=24, encoder_ffn_embed_dim=40, encoder_layers=1, **one_stream
     )
     core = redraw(SymbolInvariantTransformer(cfg, vocabulary))
-    Model([core], "prop").save(tmp_path / "fixed.pt")
+    Model([core], "my:DOMAIN").save(tmp_path / "fixed.pt")
     words = ("--symbols", "[a-d]", "--actual", "a", "--placeholder", "b", "--verify")
     sit("convert", tmp_path / "fixed.pt", tmp_path / "out.pt", *words)
     model = Model.load(tmp_path / "out.pt")
     good, bad = model.answer(["f a g a", "f a"], max_length=5)
-    assert good.text and "not one formula" in bad.reason and model.domain == "prop"
+    assert good.text and "not one formula" in bad.reason and model.domain == "my:DOMAIN"
 
 
 def test_a_language_model_is_not_converted(tmp_path):

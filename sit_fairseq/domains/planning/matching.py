@@ -306,7 +306,8 @@ def _sorts(
     ours = roles(known)
 
     def told_of(where: Set, own: FrozenSet, told: FrozenSet[str]) -> Optional[FrozenSet[str]]:
-        """What is told so that of some roles these alone are left; None if nothing does that."""
+        """The predicates to tell, those ``told`` and more, that leave of the roles ``own`` those of
+        ``where`` alone; None if none do."""
         able = {role for role in own if needs[role] <= told and not bars[role] & told}
         if able <= where:
             return told if able == where else None
