@@ -13,6 +13,7 @@ from fairseq import options
 
 import sit_fairseq
 from sit_fairseq import commands
+from sit_fairseq.domains import names
 from sit_fairseq.models import fairseq_language_model  # noqa: F401  registers it
 
 TRACKED = subprocess.run(
@@ -124,3 +125,15 @@ def test_the_citation_is_of_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["cff-version"] == "1.2.0"
     assert citation["version"] == sit_fairseq.__version__
+
+
+def test_the_reference_names_every_domain():
+    text = (ROOT / "examples/REFERENCE.md").read_text()
+    (row,) = re.findall(r"`--domain ([^`]+)`", text)
+    assert {*row.replace("\\|", "|").split("|")} == {*names(), "MODULE:OBJECT"}
+
+
+def test_the_front_page_says_that_plans_are_searched_for():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    (sentence,) = re.findall(r"[^.]*\[shipped model\].*?54\.1 %[^.]*\.", text)
+    assert "search" in sentence and "zero shot" in sentence

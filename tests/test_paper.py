@@ -187,6 +187,15 @@ def steps_of(task, scale):
     return PAPER.read_task(task, scale, [], ROOT)["steps"]
 
 
+@pytest.mark.parametrize("scale", ["mini", "medium", "paper"])
+def test_operands_in_another_order_are_drawn_and_measured(scale, tmp_path):
+    assert ("--exchange" in str(steps_of("ltl", scale))) == (scale != "paper")
+    for task in ("prop", "ltl"):
+        tables = PAPER.read_task(task, scale, [], tmp_path)["tables"]
+        for name in ("model", "results"):
+            assert {"exchanged", "more_exchanged"} <= tables[name]["measurements"].keys()
+
+
 def test_the_steps_of_every_scale_can_be_read():
     for task in (*STEPS, "ltl", "places"):
         for scale in ("mini", "medium", "paper"):

@@ -125,6 +125,12 @@ def test_what_a_judge_could_not_decide_or_another_decided_is_measured_again(
     assert carry_out(folder, calls, **given) == []
 
 
+def test_a_damaged_command_is_another(folder, calls):
+    carry_out(folder, calls)
+    (folder / "runs/All/A/seed1/test.command").write_bytes(b"\xff")
+    assert carry_out(folder, calls) == ["test"]
+
+
 @pytest.mark.parametrize("before", [False, True])
 @pytest.mark.parametrize("command, called", [("prop x", "test on"), ("prop y", "test")])
 def test_an_interrupted_measurement_goes_on_unless_it_is_another(

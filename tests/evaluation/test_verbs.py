@@ -336,6 +336,11 @@ def test_what_does_not_go_together_is_refused(evaluate, prefix, options, message
         evaluate("prop", prefix, *options)
 
 
+def test_a_folder_stands_for_its_model(evaluate, prefix):
+    found, _ = evaluate("prop", prefix, *SHORT, path=("--path", ROOT / "checkpoints/prop"))
+    assert str(ROOT / "checkpoints/prop/model.pt") in found["files"]
+
+
 def test_by_length_and_by_cell(evaluate, prefix, tmp_path):
     """Of any pairs, without a grid; options may stand before the data."""
     whole, _ = evaluate("prop", prefix, *SHORT)

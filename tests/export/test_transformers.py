@@ -25,6 +25,7 @@ from transformers import AutoTokenizer
 from examples.binding.terms import terms
 from examples.entities.sentences import FEW
 from examples.entities.sentences import sentences as entities
+from sit_fairseq.commands import export
 from sit_fairseq.export.for_transformers.code import source_files
 from sit_fairseq.export.for_transformers.spelling import Spelling
 from sit_fairseq.export.for_transformers.tokenizer import split
@@ -241,6 +242,12 @@ def test_a_file_that_transformers_asks_for_imports_itself_all_that_is_needed():
         copied = {first, *relative_imports(files[f"{first}.py"])}
         for name in copied:
             assert relative_imports(files[f"{name}.py"]) <= copied, name
+
+
+def test_card_page_and_help_name_the_version(folder):
+    paths = folder("prop") / "README.md", ROOT / "examples/deployment/README.md"
+    for text in (*(path.read_text() for path in paths), export.__doc__):
+        assert "transformers 4.44 or later" in " ".join(text.split())
 
 
 def test_errors_name_no_parameters_of_ours():

@@ -100,6 +100,14 @@ def test_options_of_another_kind_are_refused(option, folder):
         model.generate(**tokenizer("! a", return_tensors="pt"), **option)
 
 
+@pytest.mark.parametrize("option", ["output_hidden_states", "output_attentions"])
+def test_forward_names_what_it_lacks(option, folder):
+    tokenizer, model = load(folder("prop"))
+    inputs = tokenizer("! a", text_target="a 0", return_tensors="pt")
+    with pytest.raises(ValueError, match=option):
+        model(**inputs, **{option: True})
+
+
 def test_ids_that_are_no_batch_are_refused(folder):
     tokenizer, model = load(folder("prop"))
     one = tokenizer("! a", return_tensors="pt")["input_ids"]

@@ -8,6 +8,7 @@ import numpy
 import pytest
 import sacrebleu
 import torch
+from command_line import ROOT
 from fairseq.data.data_utils import batch_by_size
 from fairseq.scoring import bleu
 
@@ -145,6 +146,10 @@ def test_bleu_keeps_one_closing_token_of_an_empty_answer(without_compiled_parts)
     scorer.add(*(torch.tensor(words, dtype=torch.int32) for words in ([5, 2], [2, 2])))
     assert (scorer.stat.predlen, scorer.stat.match1, scorer.stat.count1) == (1, 0, 1)
     assert (scorer.stat.match4, scorer.stat.count4) == (1, 1)
+
+
+def test_set_up_writes_them():
+    assert "-m sit_fairseq.tasks.compiled_parts" in (ROOT / "scripts/setup.sh").read_text()
 
 
 def test_fairseq_score_without_a_compiler_and_the_plug_in(without_compiled_parts, tmp_path):

@@ -31,6 +31,7 @@ TASKS = [
 # Options of the task and of one call.
 SEARCHES = [
     ({}, dict(sampling_topk=3), "--sampling"),
+    (dict(verify="prop", domain="ltl"), {}, "prop .* is of ltl; change verify$"),
     ({}, dict(match_source_len=True, sampling=True), "exclusive"),
     ({}, dict(constraints="ordered"), "--constraints"),
     ({}, dict(print_alignment="hard"), "--print-alignment"),

@@ -116,9 +116,12 @@ def test_what_cannot_be_read_is_said_with_its_place(text, message):
                 ("AG(a -> b)", "AG", "CTL"),
                 ("next_event(a)(b)", "next_event", "PSL"),
                 ("a nand b", "nand", r"!\(a & b\)"),
+                ("never p", "never", "PSL"),
+                ("historically p", "historically", "past LTL"),
                 ("a >> b", ">>", "a shift"),
             )
         ),
+        *((word, f"'{word}' at character 1 may be [01] or a name") for word in ("T", "tt", "ff")),
         ('"a", "b"', "give each formula by itself"),
         ('"F a",', "give each formula by itself"),
         ("'a'", "leave out quotes around a formula"),
