@@ -106,6 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    from sit_fairseq.datasets.grid import FILES
     from sit_fairseq.evaluation import measuring, plots, result_file
 
     given = {name for name, value in vars(args).items() if value is not None}
@@ -118,6 +119,8 @@ def main(args: argparse.Namespace) -> None:
     args.counts, args.max_len = args.counts or [3, 4, 5], args.max_len or (0.0, 200)
     asked = args.path or args.generated
     sides = [f"{args.data}.{side}" for side in ("src", "tgt")] if args.data else []
+    if os.path.isdir(args.data or ""):
+        sides = [os.path.join(args.data, name) for name in FILES]
     read = [args.path, args.generated, *sides]
     ending = ".answers.jsonl" if asked else ".src"
     written = [args.result, result_file.file_beside(args.result, ending)]
@@ -127,7 +130,9 @@ def main(args: argparse.Namespace) -> None:
 
 def _metric(args: argparse.Namespace, given: set) -> str:
     """The name of what is measured; a UserError for options that do not go together."""
-    cells, people = sorted(args.by) == ["length", "symbols"], [*args.by] == ["written"]
+    grid, people = os.path.isdir(args.data or ""), [*args.by] == ["written"]
+    # The lines of a grid are counted by cell, whether --by says so or not.
+    cells = sorted(args.by) == ["length", "symbols"] or grid and not args.by
     if args.renamings is not None:
         metric, unused = "alpha-covariance", {"by", "top_n", "judge"}
     elif people:
@@ -138,9 +143,8 @@ def _metric(args: argparse.Namespace, given: set) -> str:
         metric, unused = "heat-map" if cells else "correct", set()
     unused |= set() if metric == "alpha-covariance" else {"names", "counts"}
     # Symbols are counted, or alpha or a judge of the user's asks which tokens they are.
-    grid = os.path.isdir(args.data or "")
     counted = cells and not grid
-    counted = counted or metric != "top-n" and "length" not in args.by
+    counted = counted or metric not in ("heat-map", "top-n") and "length" not in args.by
     known = counted or args.semantics not in SEMANTICS or args.semantics == "alpha"
     unused |= set() if known or "generated" not in given else {"symbols"}
     for name in sorted(unused & given):

@@ -57,7 +57,8 @@ def main(args: argparse.Namespace) -> None:
     if args.write and (len(args.test) > 1 or source_file(args.test[0]) == args.test[0]):
         raise UserError("--write makes one set of pairs: name one TEST, a prefix of .src and .tgt")
     if args.write:
-        refuse_same(map(source_file, (*args.test, *args.train)), [f"{args.write}.src"], "write")
+        read = [*map(source_file, (*args.test, *args.train)), f"{args.test[0]}.tgt"]
+        refuse_same(read, [f"{args.write}.{side}" for side in ("src", "tgt")], "write")
     if args.symbols and args.domain:
         raise UserError(
             "a domain says which tokens are symbols; name one of both", "symbols domain"

@@ -224,6 +224,10 @@ def test_grids(evaluate, tmp_path):
     assert "| overall | 4 |" in table
     names = {Path(path).name for path in found["files"]}
     assert names == {"grid.src", "grid.tgt", "manifest.json", "checkpoint_last.pt"}
+    plain, _ = evaluate("prop", tmp_path / "grid", *SHORT, result=tmp_path / "plain.json")
+    assert plain["metric"] == "heat-map" and plain["result"]["overall"] == result["overall"]
+    with pytest.raises(UserError, match="manifest.json would be written over"):
+        evaluate("prop", tmp_path / "grid", *SHORT, result=tmp_path / "grid/manifest.json")
     asked = ("prop", tmp_path / "grid", *SHORT, *box, "--top-n", "1,3")
     top, lines = evaluate(*asked, result=tmp_path / "top.json")
     assert top["result"]["1"]["box"] == {"symbols": 2, "length": 3}

@@ -136,7 +136,9 @@ class PlanSolver(Solver):
         """What the model is asked; a UserError says why it cannot be."""
         ways = matches(task, self._domain, self._learnt, not self.no_matching)
         found = next(ways)
-        words = 1 + len(found.problem.initial)
+        # Of a strict order the sentence has the single steps alone.
+        ordered = found.learnt.ordered
+        words = 1 + sum(atom[0] not in ordered for atom in found.problem.initial)
         if words < model.longest:
             found, writer = self._best(found, ways, frozenset(model.base_tokens))
             atom = writer.lacking()

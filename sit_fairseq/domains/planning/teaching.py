@@ -305,7 +305,7 @@ class _Lesson:
 
 def _most(objects: int) -> int:
     """The most words, without the end, of a sentence with so many objects that can be learnt."""
-    return min(_LONGEST, _BATCH // objects) - 1
+    return min(_LONGEST, _BATCH // max(1, objects)) - 1
 
 
 def _asks_not(domain: PlanningDomain) -> bool:

@@ -1,6 +1,7 @@
 """Plans for files in PDDL; rules take the place of the model."""
 
 import re
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -165,6 +166,31 @@ def test_a_problem_that_is_too_long_for_a_model_is_said_before_it_is_named(solve
     _, found = solve(BLOCKS, blocks("on b c"), longest=5)
     assert found[0].status == "cannot be answered"
     assert "3 objects" in found[0].reason and "the model reads 4" in found[0].reason
+
+
+def test_of_an_order_the_steps_alone_count(monkeypatch):
+    """A lift of 12 floors has 66 pairs of floors, of which a sentence has the 11 steps."""
+    text = """(define (domain lift) (:predicates (above ?a ?b) (at ?f))
+      (:action up :parameters (?a ?b) :precondition (and (at ?a) (above ?b ?a))
+        :effect (and (at ?b) (not (at ?a)))))"""
+    pairs = [f"(above f{b} f{a})" for b in range(12) for a in range(b)]
+    objects = " ".join(f"f{n}" for n in range(12))
+    start = (
+        f"(define (problem p) (:domain lift) (:objects {objects}) (:init (at f0) {' '.join(pairs)})"
+    )
+    task = read_problem(f"{start} (:goal (at f11)))", "p", read_domain(text, "d"))
+    solver = SimpleNamespace(
+        _domain="d",
+        no_matching=False,
+        no_numbering=True,
+        _learnt=[learn(text, "d", [frozenset()], ["above"])],
+    )
+    solver._best = partial(PlanSolver._best, solver)
+    every = SimpleNamespace(
+        longest=60, base_tokens=("lift.above!", "lift.above", "lift.at", "lift.at?", "lift.above<")
+    )
+    found, writer = PlanSolver._matched(solver, task, every)
+    assert len(found.problem.initial) > 60 > len(writer.sentence(found.problem.initial))
 
 
 def test_costs_are_said_to_be_ignored(solve):

@@ -132,6 +132,16 @@ def test_what_a_model_cannot_read_is_left_out(folder, monkeypatch):
         taught(folder)
 
 
+def test_a_problem_may_have_objects_that_no_action_takes(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "domain.pddl").write_text(
+        "(define (domain d) (:predicates (p) (q)) (:action a :parameters () :precondition (p) :effect (q)))"
+    )
+    text = "(define (problem p) (:domain d) (:objects x) (:init (p)) (:goal (q)))"
+    (tmp_path / "in/p.pddl").write_text(text)
+    assert taught(tmp_path)[1]
+
+
 def test_a_planner_that_reads_no_not_is_not_asked(folder, monkeypatch):
     monkeypatch.setattr(teaching, "visited", lambda *task: Graph([], [], False))
     monkeypatch.setattr(teaching, "installed", lambda: Planner("toy", None, False))
