@@ -120,7 +120,7 @@ def main(args: argparse.Namespace) -> None:
     asked = args.path or args.generated
     sides = [f"{args.data}.{side}" for side in ("src", "tgt")] if args.data else []
     if os.path.isdir(args.data or ""):
-        sides = [os.path.join(args.data, name) for name in FILES]
+        sides += [os.path.join(args.data, name) for name in FILES]
     read = [args.path, args.generated, *sides]
     ending = ".answers.jsonl" if asked else ".src"
     written = [args.result, result_file.file_beside(args.result, ending)]
