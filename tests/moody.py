@@ -64,5 +64,5 @@ class PickyJudge(Judge):
 
 
 def in_a_lambda(item):
-    """What no process can send to another."""
+    """Returns a lambda, which cannot be pickled."""
     return lambda: item

@@ -99,7 +99,7 @@ def main(args: argparse.Namespace) -> None:
 
 
 def _noted(note: Path) -> Optional[Dict[str, Any]]:
-    """What was asked and planned before; None if that is not known."""
+    """The content of ``training.json``: what was asked, and the updates; None if it is damaged or missing."""
     try:
         known = json.loads(note.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -118,7 +118,7 @@ class Solver(ABC):
         return self.load()
 
     def about(self, place: int) -> str:
-        """What ``-v`` says of a problem that was looked at; empty for nothing."""
+        """The note on a problem that ``-v`` prints once it was looked at; empty for none."""
         return ""
 
     @abstractmethod

@@ -69,9 +69,10 @@ def load_model(
     if vocabulary_prefix(weights) + "symbols" not in weights:
         raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
     if not str(given.get("_name")).startswith(KIND):  # an architecture of the caller's
-        name = given.get("_name")
-        logger.warning("%s names the model %s, which is read as one of ours", path, name)
-        given["_name"] = KIND if any(name.startswith("encoder.") for name in weights) else TEXT_KIND
+        logger.warning(
+            "%s names the model %s, which is read as one of ours", path, given.get("_name")
+        )
+        given["_name"] = KIND if any(key.startswith("encoder.") for key in weights) else TEXT_KIND
     if fresh_symbols is not None:
         text = isinstance(fresh_symbols, str)
         given["fresh_symbols"] = fresh_symbols if text else whole(fresh_symbols)

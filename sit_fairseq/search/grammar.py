@@ -76,7 +76,7 @@ def refused(grammar: Grammar, source: Sequence[Token], answer: Sequence[Token]) 
 
 
 def refusal(grammar: Grammar, pattern: SymbolPattern, source: str, answer: str) -> Optional[str]:
-    """What a grammar refuses of an answer to a problem; None if it accepts all."""
+    """Names the first token of an answer that a grammar refuses, or its end; None if it accepts all."""
 
     def sort(token: str) -> Optional[str]:
         return pattern.sorts[pattern.sort(token)] if pattern.is_symbol(token) else None

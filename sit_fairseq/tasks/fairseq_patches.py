@@ -184,8 +184,8 @@ def _no_tpu() -> None:
 
 
 def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
-    """Begins fairseq-train; ends it if ``--max-update`` was reached before, as it would make one more
-    update, or says what hinders it, now or when its checkpoints are read."""
+    """Begins fairseq-train. It ends if ``--max-update`` was reached before, as one more update would be
+    made. A UserError says what hinders the training, or the reading of its checkpoints."""
     common = trainer.cfg.common
     for section in ("model", "task", "criterion"):
         options = getattr(trainer.cfg, section)

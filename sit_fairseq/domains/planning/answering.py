@@ -96,7 +96,7 @@ class PlanSolver(Solver):
         return learnt.read(self.model.folder)
 
     def about(self, place: int) -> str:
-        """Which domain it is, and what corresponds; empty where no domain was found."""
+        """Names the domain of a problem, and its words in the file; empty where none was found."""
         return self._about.get(place, "")
 
     def right(self, place: int, text: str) -> bool:

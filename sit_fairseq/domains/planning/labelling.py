@@ -203,8 +203,8 @@ def _plain(domain: PlanningDomain, problem: Problem) -> Tuple[Tuple[str, str], D
 def _with_sorts(
     domain: PlanningDomain, problem: Problem
 ) -> Tuple[Dict[str, List[Atom]], List[Atom]]:
-    """What each operator needs, and what holds at first, with atoms for sorts and for what is the same
-    or differs."""
+    """The preconditions of each operator and the atoms of the first state, with atoms that say the sort
+    of an object, and which objects are the same or differ."""
     operators = domain.operators.values()
     unions = list(dict.fromkeys(sorts for o in operators for sorts in o.parameters.values()))
     before = {
