@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.domains.by_name import accepting_judge, arity_of, grammar_of_answers, of_file
-from sit_fairseq.errors import UnansweredError, UserError, check_numbers, texts_of
+from sit_fairseq.errors import UserError, check_numbers, texts_of
 from sit_fairseq.judging.judge import Judge, accepting
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
@@ -53,8 +53,8 @@ class Answer:
         text: the answer, tokens separated by spaces; None where there is none. With ``verify`` it
             is the first that the judge accepts, or else the best one.
         score: its log-probability, divided by its length as the search says; None without a text.
-        verdict: the judge's; None where no judge was asked.
-        reason: why there is no text; None where there is one.
+        verdict: the judge's, ``invalid`` where the search found nothing; None without ``verify``.
+        reason: why there is no text, or why the text is not accepted; else None.
         beam: the width of the beam that found it; None without a text.
         others: the texts of the next best answers, best first.
     """
@@ -280,7 +280,7 @@ class Model:
         self,
         prompts: Sequence[str],
         beam: int = 1,
-        max_length: int = 100,
+        max_length: Optional[int] = 100,
         sampling: Optional[Sampling] = None,
         *,
         search: SearchOptions = SearchOptions(),
@@ -291,7 +291,7 @@ class Model:
         Args:
             prompts: tokens separated by spaces; an empty one is the beginning of a text.
             beam: the width of the beam, 1 for greedy decoding.
-            max_length: the most tokens of a continuation.
+            max_length: the most tokens of a continuation; None for as many as the model writes.
             sampling: draws ``beam`` continuations of each prompt instead; None for the best ones.
             search: all other options of the search; its beam and lengths do not count.
             batch_size: the most prompts of a batch.
@@ -307,6 +307,7 @@ class Model:
             raise UserError("only a language model completes prompts; this model answers sentences")
         prompts = texts_of(prompts, "prompts")
         check_numbers(1, batch_size=batch_size)
+        max_length = self.longest if max_length is None else max_length
         check_numbers(0, max_length=max_length)
         options = replace(search, beam=beam, max_len_a=1, max_len_b=max_length, min_len=0)
         searching = PromptSearch(self._models, options, sampling)
@@ -378,8 +379,8 @@ class Model:
         try:
             tokens = self._tokens.read(sentence)
             refuse(self.core.unreadable(tokens), sentence)
-        except UnansweredError as error:
-            return error.reason
+        except UserError as error:  # also of a token that the pattern cannot tell
+            return getattr(error, "reason", str(error))
         return tokens.numel(), self.core.vocabulary.most_streams(tokens)
 
     def _pool(self, verify: Any) -> Any:

@@ -9,11 +9,11 @@ Shapes: B sentences of U tokens, K hypotheses of each, T tokens so far, P of the
 of the model.
 """
 
+import inspect
 import math
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Iterator, List, Optional, Pattern, Tuple, Union
 
 import torch
@@ -59,13 +59,14 @@ class RowMemory:
 
     Attributes:
         numbers: (H,) the names of the sentence of each hypothesis.
+        prompt: (H, U) the canonical ids that the texts of a causal model begin with.
         cache: transformers' keys and values; None before the first token.
         read: the tokens that were read.
     """
 
     def __init__(self, context: RowContext) -> None:
-        self.numbers = context.slots.num_slots
-        self._rows = context.rows
+        self.numbers, self._rows = context.slots.num_slots, context.rows
+        self.prompt = context.canonical[:, : 0 if context.states is not None else None]
         self.states, self.mask = context.states, context.mask
         self.cache: Any = None
         self.read = 0
@@ -85,6 +86,7 @@ class RowMemory:
         """Goes on with these hypotheses."""
         starts = self._rows.cumsum(0) - self._rows
         self.numbers, self._rows = self.numbers[hypotheses], self._rows[hypotheses]
+        self.prompt = self.prompt[hypotheses]
         places = starts[hypotheses][self.owner] + self.number
         if self.states is not None:
             places = places.to(self.states.device)
@@ -141,7 +143,7 @@ class RowModel(nn.Module):
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """The fault of a sentence that is too long for the model; words after "the sentence"."""
-        number = tokens.ne(self.vocabulary.dictionary.pad()).sum()
+        number = tokens.ne(self.vocabulary.dictionary.pad()).sum() - int(self._seq2seq)
         most = self.max_decoder_positions()
         return f"has {number} tokens, more than the {most} of the model" if number > most else None
 
@@ -177,6 +179,7 @@ class RowModel(nn.Module):
         """(H, P, V + 4 + S) logits after what the memory has not read of (H, T) canonical ids: base
         logits from the mean over the rows, that of a name from its own row (Algorithm 5)."""
         new = canonical[:, memory.read :].cpu()
+        given = memory.prompt[:, memory.read : canonical.size(1)]
         begins = not memory.read and not self._seq2seq  # causal models have no </s> before a text
         memory.read = canonical.size(1)
         fed = new[:, 1:] if begins else new
@@ -186,7 +189,7 @@ class RowModel(nn.Module):
             logits = self._logits(ids, memory).float().cpu()
         if begins:
             logits = torch.cat((logits.new_zeros(logits.size(0), 1, self._size), logits), 1)
-        return self._joined(logits, memory)
+        return self._joined(logits, memory, given)
 
     def _logits(self, ids: Tensor, memory: RowMemory) -> Tensor:
         from transformers.modeling_outputs import BaseModelOutput
@@ -210,16 +213,23 @@ class RowModel(nn.Module):
         base = torch.where(canonical < self._first, start, canonical - self._first)
         return torch.where(slot >= 0, word, base)  # special tokens begin a text
 
-    def _joined(self, logits: Tensor, memory: RowMemory) -> Tensor:
+    def _joined(self, logits: Tensor, memory: RowMemory, given: Tensor) -> Tensor:
+        """Logits of hypotheses from those of rows; ``given`` is what follows in a prompt."""
         owner, numbers = memory.owner, memory.numbers
         total = logits.new_zeros(len(numbers), *logits.shape[1:]).index_add_(0, owner, logits)
         base = total / numbers.clamp(min=1)[:, None, None]
         end = base[:, :, self._ends].amax(2, keepdim=True)
         closed = base.new_full((*base.shape[:2], 1), -math.inf)
-        base[:, :, torch.cat((self._ends, self._hidden))] = -math.inf
+        never = torch.zeros_like(base, dtype=torch.bool)
+        never[:, :, torch.cat((self._ends, self._hidden))] = True
         # The two words belong to names where they are fed.
         for word, least in ((self._actual, 1), (self._placeholder, 2)):
-            base[:, :, word].masked_fill_((numbers >= least).unsqueeze(1), -math.inf)
+            never[:, :, word] |= (numbers >= least).unsqueeze(1)
+        # A prompt may hold what no answer can.
+        token, shown = given.unsqueeze(2) - self._first, never[:, : given.size(1)]
+        place = token.clamp(min=0, max=self._size - 1)
+        shown.scatter_(2, place, shown.gather(2, place) & (token < 0))
+        base = base.masked_fill(never, -math.inf)
         own = base.new_full((*base.shape[:2], int(numbers.max())), -math.inf)
         named = memory.number < numbers[owner]
         own[owner[named], :, memory.number[named]] = logits[named, :, self._actual]
@@ -278,6 +288,9 @@ class Names:
         hidden = [one for (one, *more) in bad if not more]
         self._model, self._actual = RowModel(model, *ids, hidden), ids[0]
         self._forced = config.forced_bos_token_id
+        # Tokenizers of transformers may read answers by other pieces than texts.
+        parameters = inspect.signature(tokenizer).parameters
+        self._answers = "text_target" if "text_target" in parameters else "text"
 
     def generate(
         self,
@@ -342,10 +355,8 @@ class Names:
                 found = PromptSearch([self._model], options, sampling)(tokens)
             else:
                 grammar = OnceGrammar() if once else None
-                prefix = None
-                if self._forced is not None:
-                    forced = self._model.vocabulary.dictionary.index(f"{self._forced:07d}")
-                    prefix = torch.full((len(texts), 1), forced)
+                forced = self._first_words()
+                prefix = torch.tensor([forced] * len(texts)) if forced else None
                 found = BeamSearch([self._model], options, sampling, grammar)(tokens, prefix)
         begins = [len(source) if causal else 0 for source in sources]
         return [
@@ -377,13 +388,19 @@ class Names:
                 raise UserError(
                     f"the answer {excerpt(answer)} has {new[0]}, its text not", "answers"
                 )
-        targets = [self._read(text, own, False) for text, own in zip(answers, names)]
+        targets = [
+            self._first_words() + self._read(text, own, False, self._answers)
+            for text, own in zip(answers, names)
+        ]
         with torch.device("cpu"):  # whatever is in force for the caller
             context = self._model.encode(self._padded(sources, True))
             gold = context.slots.encode(self._padded(targets, True))
             dictionary = self._model.vocabulary.dictionary
             fed = F.pad(gold[:, :-1], (1, 0), value=dictionary.eos())
             logits = self._model(fed, self._model.memory(context))
+            # What no answer can hold, as a word for names inside another word, teaches nothing.
+            never = logits.gather(2, gold.unsqueeze(2)).squeeze(2).isinf()
+            gold = gold.masked_fill(never, dictionary.pad())
         return F.cross_entropy(logits.transpose(1, 2), gold, ignore_index=dictionary.pad())
 
     def _names(self, text: str) -> List[str]:
@@ -408,33 +425,43 @@ class Names:
             raise UserError(f"{word!r} is no single token of the model", "actual placeholder")
         return self._last(word)
 
-    def _read(self, text: str, names: List[str], special: bool = True) -> List[int]:
+    def _first_words(self) -> List[int]:
+        """The dictionary index that each answer begins with, where there is one."""
+        dictionary = self._model.vocabulary.dictionary
+        return [] if self._forced is None else [dictionary.index(f"{self._forced:07d}")]
+
+    def _read(
+        self, text: str, names: List[str], special: bool = True, side: str = "text"
+    ) -> List[int]:
         """The dictionary indices of a text whose names are those of ``names``, with or without what the
-        tokenizer adds before and after it."""
+        tokenizer adds before and after it. ``side`` is the parameter of the tokenizer for the text.
+        """
         matches = list(self._pattern.finditer(text))
         texts = [match.group() for match in matches]
         slots = [f"@{'0' * in_order(text)}{names.index(text) + 1}" for text in texts]
         actual = self._actual
-        encode = partial(self._tokenizer, add_special_tokens=special)
+
+        def encode(text: str, special: bool = special) -> List[int]:
+            return self._tokenizer(**{side: text}, add_special_tokens=special)["input_ids"]
 
         def plain(ids: List[int]) -> List[str]:
             return [f"{index:07d}" for index in ids]
 
         for form in ("{}", " {} "):  # a space where the tokenizer needs one
-            ids = encode(self._pattern.sub(form.format(self._words[0]), text))["input_ids"]
+            ids = encode(self._pattern.sub(form.format(self._words[0]), text))
             if ids.count(actual) == len(slots):
                 left = iter(slots)
                 words = [next(left) if index == actual else plain([index])[0] for index in ids]
                 break
         else:  # the word is also in the text, or does not split off: piece by piece
-            ids = encode(self._words[0])["input_ids"]
-            words, last = plain(ids[: ids.index(actual)]), 0
+            ids, word = encode(self._words[0]), encode(self._words[0], False)
+            begin = next(n for n in range(len(ids)) if ids[n : n + len(word)] == word)
+            words, last = plain(ids[:begin]), 0
             for match, slot in zip(matches, slots):
-                between = encode(text[last : match.start()], add_special_tokens=False)
-                words += [*plain(between["input_ids"]), slot]
+                words += [*plain(encode(text[last : match.start()], False)), slot]
                 last = match.end()
-            words += plain(encode(text[last:], add_special_tokens=False)["input_ids"])
-            words += plain(ids[ids.index(actual) + 1 :])
+            words += plain(encode(text[last:], False))
+            words += plain(ids[begin + len(word) :])
         return [self._model.vocabulary.dictionary.index(word) for word in words]
 
     def _text(self, indices: List[int], names: List[str]) -> str:

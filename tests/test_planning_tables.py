@@ -7,7 +7,7 @@ import pytest
 from domains.planning.problems import DOMAINS, PROBLEMS
 from test_planning_data import BLOCKS, TOWER
 
-from examples.planning import growth, rename, tables
+from examples.planning import growth, rename, tables, times
 
 HARD = "instances/blocksworld_hard"
 
@@ -83,3 +83,12 @@ def test_copies_in_random_names_are_the_same_sentences(monkeypatch, planbench, t
     assert {word for word in words[0] & words[1] if word[:1].isalpha()} == {
         *("define", "domain", "problem", "and", "not")
     }
+
+
+def test_times_are_of_questions_as_the_search_asks_them(monkeypatch):
+    asked = []
+    monkeypatch.setattr(times, "BLOCKS", (3,))
+    found = times.measure({"none": asked.append}, 2)
+    assert list(found["none"]) == ["3"] and len(asked) == 2
+    ((sentence, actions),) = asked[0]
+    assert sentence[0] == "blocksworld" and all(number == 1 for _, number in actions)

@@ -37,7 +37,7 @@ def measure(models: Dict[str, ModelActions], states: int) -> Dict[str, Dict[str,
             problem = blocksworld(size, rng)
             task = writer("blocksworld", problem)
             actions = map(task.written, applicable(task.domain, problem.initial, problem.sorts))
-            question = task.sentence(problem.initial, rng), sorted(actions)
+            question = task.sentence(problem.initial, rng), [(one, 1) for one in sorted(actions)]
             for name, ask in models.items():
                 start = process_time()
                 ask([question])

@@ -17,7 +17,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import UserError, advised, missing
 
@@ -44,8 +44,9 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:
         _, required, names = message.partition("arguments are required: ")
-        if required and "--symbols" in self.words:
-            raise UserError(f"name {names} before --symbols, which takes all words after it")
+        words = ", ".join(name for name in names.split(", ") if not name.startswith("-"))
+        if required and words and "--symbols" in self.words:
+            raise UserError(f"name {words} before --symbols, which takes all words after it")
         super().error(message)
 
 
@@ -111,9 +112,10 @@ def run(argv: Optional[Sequence[str]] = None) -> None:
 
 
 def _call(words: List[str]) -> None:
-    parser, called = _parsers(words)
-    verb = called.prog.split()[1:]
+    options: Dict[str, Any] = {}
     try:
+        parser, called = _parsers(words)
+        verb, options = called.prog.split()[1:], called._option_string_actions
         if verb in [["answer"], ["evaluate"], ["generate"], ["train"]]:
             # Their options may stand among what they are about.
             args = called.parse_intermixed_args(words[1:])
@@ -122,7 +124,7 @@ def _call(words: List[str]) -> None:
         args.main(args)
         sys.stdout.flush()
     except UserError as error:
-        raise UserError(advised(str(error), called._option_string_actions)) from error
+        raise UserError(advised(str(error), options)) from error
     except UnicodeEncodeError as error:
         character = error.object[error.start]
         raise UserError(

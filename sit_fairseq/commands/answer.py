@@ -185,7 +185,8 @@ def _lines(args: argparse.Namespace, solver: Solver, place: int, solved: Solved)
     status = solver.none if none else solved.status.value
     if args.json:
         known = {"line": line, "problem": problem, **asdict(solved), "status": status}
-        return json.dumps({**known, **known.pop("more")}, ensure_ascii=False)
+        more = known.pop("more")
+        return json.dumps({**known, **more}, ensure_ascii=False)
     if not solver.ending:
         said = status if none else f"{status}: {solved.reason}"
         return (solved.answer if args.prefix else solved.text) if verified else said

@@ -29,7 +29,8 @@ Without a model and answers it writes the renamed problems to R.src and R.tgt, f
 ``--generated FILE`` measures answers from a file instead of a model. The file has one answer a line,
 or is ``*.jsonl`` with lines such as ``{"source": "! a", "answer": "a 0"}``.
 
-The command keeps answers in ``R.answers.jsonl``. Give an interrupted command again, and it goes on.
+The command keeps answers in ``R.answers.jsonl``. Give an interrupted command again, without
+``--restart``, and it goes on.
 """
 
 import argparse

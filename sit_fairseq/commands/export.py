@@ -34,7 +34,7 @@ import argparse
 import os
 
 from sit_fairseq.model import Model
-from sit_fairseq.storage.files import model_file, sha256_of_file
+from sit_fairseq.storage.files import WEIGHTS, model_file, refuse_same, sha256_of_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,11 @@ def main(args: argparse.Namespace) -> None:
     else:
         from sit_fairseq.export import folders
 
-        beside = os.path.dirname(model_file(args.checkpoint))
+        source, name = model_file(args.checkpoint), (
+            WEIGHTS if args.hub or args.transformers else "model.pt"
+        )
+        refuse_same([source], [os.path.join(args.folder, name)], "folder")
+        beside = os.path.dirname(source)
         if args.transformers or args.hub:
             from sit_fairseq.export.for_transformers.folder import export
 

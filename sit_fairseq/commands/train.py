@@ -62,6 +62,8 @@ def main(args: argparse.Namespace) -> None:
     started, out = time.monotonic(), Path(args.out)
     asked = {"domain": domain.versioned, "given": list(map(os.path.abspath, args.given))}
     asked.update(asdict(teacher), minutes=args.minutes)
+    if os.pathsep in args.out:
+        raise UserError(f"fairseq takes {args.out} for several folders; name another", "out")
     make_folder(args.out)
     note, known = out / "training.json", {"asked": asked}
     if (out / "bin").exists() or (out / "model.pt").exists():

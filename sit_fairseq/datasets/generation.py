@@ -62,58 +62,87 @@ def _quota(
     domain: Any, recipe: Recipe, stack: ExitStack, journal: Optional[Journal] = None
 ) -> Quota:
     """A set in the making; the stack ends the processes."""
-    label = domain.labels[getattr(recipe, "labels", next(iter(domain.labels)))]
+    label = _labeller(domain, getattr(recipe, "labels", next(iter(domain.labels))))
+    wanted = recipe.size, domain.symbols, _excluded(domain, recipe.exclude)
+    if isinstance(recipe, TimedRecipe):
+        pool = stack.enter_context(LabelPool(label, recipe.workers, recipe.timeout))
+        return ByLength(recipe, partial(_kept_labels, pool, journal, domain.name), *wanted)
+    make = partial(_told, partial(_chunk, recipe, label))
+    chunks = stack.enter_context(WorkerPool(make, recipe.workers)).results(count())
+    return BySize(_made(chunks, domain.name), recipe.per_chunk, *wanted)
+
+
+def _labeller(domain: Any, name: str) -> Labeller:
+    """The function that labels problems; a UserError if no other process can call it."""
+    label = domain.labels[name]
     try:
         pickle.dumps(label)
     except (AttributeError, pickle.PicklingError, TypeError) as error:
         reason = "must be functions of a module, for other processes"
         raise UserError(f"the labels of {domain.name} {reason} ({error}); mend it")
-    wanted = recipe.size, domain.symbols, _excluded(domain, recipe.exclude)
-    if isinstance(recipe, TimedRecipe):
-        pool = stack.enter_context(LabelPool(label, recipe.workers, recipe.timeout))
-        return ByLength(recipe, partial(_kept_labels, pool, journal), *wanted)
-    chunks = stack.enter_context(WorkerPool(partial(_chunk, recipe, label), recipe.workers))
-    return BySize(_drawn(chunks, domain.name), *wanted)
+    return label
 
 
-def _chunk(recipe: Recipe, label: Labeller, number: int) -> "str | List[Tuple[str, Label]]":
-    """Draws and labels the problems of a chunk; or says how the domain's code fails."""
+def _chunk(recipe: Recipe, label: Labeller, number: int) -> List[Tuple[str, Label]]:
+    """Draws and labels the problems of a chunk."""
     rng, pairs = Random(f"{recipe.seed} {number}"), []
+    for _ in range(recipe.per_chunk):
+        tokens = recipe.draw(rng)
+        if isinstance(tokens, str):
+            raise _Wrong(f"draws {excerpt(tokens)}, which is no list of tokens")
+        if any(token.split() != [token] for token in tokens):
+            raise _Wrong(f"draws {excerpt(repr(tokens))}, where a token is empty or has a space")
+        if tokens:
+            pairs.append((" ".join(tokens), _label(label(" ".join(tokens)))))
+    return pairs
+
+
+class _Wrong(Exception):
+    """What a domain's code does wrong; words that follow "the domain"."""
+
+
+def _label(found: Any) -> Label:
+    """A label that a domain's code gave."""
+    if not isinstance(found, Label):
+        raise _Wrong(f"labels a problem {excerpt(str(found))}, which is no Label")
+    return found
+
+
+def _told(make: Callable[[Any], Any], given: Any) -> Any:
+    """What a domain's code makes, or a text if it does wrong or fails."""
     try:
-        for _ in range(recipe.per_chunk):
-            tokens = recipe.draw(rng)
-            if isinstance(tokens, str):
-                return f"draws {excerpt(tokens)}, which is no list of tokens"
-            found = label(" ".join(tokens)) if tokens else None
-            if found is not None and not isinstance(found, Label):
-                return f"labels a problem {excerpt(str(found))}, which is no Label"
-            pairs += [] if found is None else [(" ".join(tokens), found)]
+        return make(given)
+    except UserError:
+        raise
+    except _Wrong as error:
+        return str(error)
     except Exception as error:  # whatever their code raises
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"line {place.lineno} of {os.path.basename(place.filename)}"
         return f"fails in {where} ({type(error).__name__}: {error})"
-    return pairs
 
 
-def _drawn(chunks: WorkerPool, domain: str) -> Iterator[List[Tuple[str, Label]]]:
-    for found in chunks.results(count()):
+def _made(results: Iterable[Any], domain: str) -> Iterator[Any]:
+    """The results of :func:`_told`; a UserError for a text."""
+    for found in results:
         if isinstance(found, str):
             raise UserError(f"the domain {domain} {found}; mend it")
         yield found
 
 
 def _kept_labels(
-    pool: LabelPool, journal: Optional[Journal], number: int, sources: List[str]
+    pool: LabelPool, journal: Optional[Journal], domain: str, number: int, sources: List[str]
 ) -> Iterable[Label]:
     """The labels of a round, from the journal if an interrupted run made them."""
+    new = _made(map(partial(_told, _label), pool.results(sources)), domain)
     if journal is None:
-        return pool.results(sources)
+        return new
     if number < len(journal.entries):
         entry = journal.entries[number]
         if list(entry) != sources:
             raise journal.damaged(number + 2)
         return [Label(*label) for label in entry.values()]
-    labels = list(pool.results(sources))
+    labels = list(new)
     journal.append(dict(zip(sources, labels)))
     return labels
 
@@ -180,7 +209,7 @@ def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
     places = [(k, length) for k in sizes for length in lengths if cells.feasible(k, length)]
     if not places:
         raise UserError("the grid has no cell with samples", "max_symbols max_length step")
-    label = next(iter(domain.labels.values()))
+    label = _labeller(domain, next(iter(domain.labels)))
     seed = f"{recipe.seed} {domain.alias or domain.name}"
     wanted = recipe.per_cell, domain.symbols, excluded
     with ExitStack() as stack:
@@ -189,11 +218,13 @@ def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
         done, rest = journal.entries, places[len(journal.entries) :]
         if issubclass(domain.recipe, TimedRecipe):  # processes label the problems of one cell
             pool = stack.enter_context(LabelPool(label, recipe.workers, recipe.timeout))
-            made: Iterator = map(partial(_cell, cells, pool.results, seed, wanted), rest)
+            make = partial(_told, partial(_cell, cells, pool.results, seed, wanted))
+            made: Iterator = map(make, rest)
         else:
-            make = partial(_cell, cells, partial(map, label), seed, wanted)
+            make = partial(_told, partial(_cell, cells, partial(map, label), seed, wanted))
             made = stack.enter_context(WorkerPool(make, recipe.workers)).results(rest)
-        for number, cell in enumerate(tqdm(chain(done, made), total=len(places), unit=" cells")):
+        every = chain(done, _made(made, domain.name))
+        for number, cell in enumerate(tqdm(every, total=len(places), unit=" cells")):
             if number >= len(done):
                 journal.append(cell)
             elif (cell.get("symbols"), cell.get("length")) != places[number]:
@@ -208,7 +239,7 @@ def _cell(
     cells: Cells, label: Callable, seed: str, wanted: Tuple, place: Tuple[int, int]
 ) -> Dict[str, Any]:
     """Makes the samples of one cell: the arguments of :meth:`Grid.add`."""
-    quota = OfCell(cells, label, seed, place, *wanted)
+    quota = OfCell(cells, lambda sources: map(_label, label(sources)), seed, place, *wanted)
     pairs = list(quota.pairs())
     extra = {"candidates": quota.candidates, **quota.left_out}
     return {"symbols": place[0], "length": place[1], "pairs": pairs, "extra": extra}

@@ -5,6 +5,8 @@ import re
 from dataclasses import MISSING, Field, field, fields
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
+from sit_fairseq.errors import UserError
+
 
 def option(default: Any, help_: str, **more: Any) -> Any:
     """A field of a recipe that is an option of the command line; ``more`` is for
@@ -24,8 +26,12 @@ class JoinLines(argparse.Action):
 
 
 def add_options(parser: Any, recipe: Any) -> None:
-    """Adds the options of a recipe, a dataclass, to a parser or to a group of its arguments."""
+    """Adds the options of a recipe, a dataclass, to a parser or to a group of its arguments; a
+    UserError for a field that is none."""
     for one in fields(recipe):
+        if "help" not in one.metadata:
+            advice = f"write {one.name}: TYPE = option(DEFAULT, HELP, type=...)"
+            raise UserError(f"the field {one.name} of {recipe.__name__} is no option; {advice}")
         default = default_of(one)
         more = {**one.metadata, "default": default}
         if default and isinstance(default, (int, float, str)):

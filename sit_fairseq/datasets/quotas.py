@@ -130,16 +130,18 @@ class Quota(ABC):
 class BySize(Quota):
     """So many problems, which come in chunks with their labels."""
 
-    def __init__(self, chunks: Iterator[List[Tuple[str, Label]]], *wanted: Any) -> None:
+    def __init__(
+        self, chunks: Iterator[List[Tuple[str, Label]]], per_chunk: int, *wanted: Any
+    ) -> None:
         super().__init__(*wanted)
-        self._chunks = chunks
+        self._chunks, self._per_chunk = chunks, per_chunk
         self._chunk: Dict[str, Label] = {}
         self._drawn = self._before = 0
 
     def draws(self, number: int) -> Iterator[List[str]]:
         self._chunk = {}
+        self._drawn += self._per_chunk
         for source, label in next(self._chunks):
-            self._drawn += 1
             self._chunk.setdefault(source, label)
             yield source.split()
 

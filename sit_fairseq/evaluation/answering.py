@@ -203,12 +203,14 @@ def answer_all(
 
     def keep(batch: Dict[int, Answered], judged: Future) -> None:
         nonlocal last
-        judged.result()
-        now = time.monotonic()
-        for entry in batch.values():
-            entry.seconds = (now - last) / len(batch)
-        last = now
-        note(batch)
+        try:
+            judged.result()
+        finally:  # whatever became of the verdicts, which can be asked for again
+            now = time.monotonic()
+            for entry in batch.values():
+                entry.seconds = (now - last) / len(batch)
+            last = now
+            note(batch)
         found.update(batch)
         bar.update(len(found) - bar.n)
 

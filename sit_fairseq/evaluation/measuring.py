@@ -64,7 +64,8 @@ def measure(options: Namespace, metric: str) -> str:
         with JudgePool(judge) as judges:
             measured = kind(how, options, judges)
     except KeyboardInterrupt:
-        raise UserError("Interrupted; the same command goes on with the answers it has so far.")
+        again = "the same command" + " without --restart" * options.restart
+        raise UserError(f"Interrupted; {again} goes on with the answers it has so far.")
     return _report(options, metric, judge, measured)
 
 

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any, Dict, Optional
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.model import Model
 from sit_fairseq.models.config import LanguageModelConfig
 from sit_fairseq.models.loading import config_of
@@ -24,7 +25,8 @@ def write_folder(
 ) -> str:
     """Writes a small checkpoint into a folder, with texts by the names of their files. Without texts it
     is a file of fairseq's, else one of weights alone, whose names begin with ``core.`` if there is code
-    among the texts. Returns its name."""
+    among the texts. Returns its name; a UserError if the folder has a ``model.pt`` that is preferred.
+    """
     task, (tokens, _) = state["cfg"]["task"], saved_vocabulary(state["model"])
     sides = [f".{task[f'{side}_lang']}" for side in ("source", "target")]
     sides = [""] if is_text(state["cfg"]) else sides
@@ -32,6 +34,8 @@ def write_folder(
     files = {**(texts or {}), **{f"dict{side}.txt": dictionary for side in sides}}
     name = "model.pt" if texts is None else WEIGHTS
     paths = [os.path.join(folder, file) for file in (name, *files)]
+    if name == WEIGHTS and os.path.isfile(first := os.path.join(folder, "model.pt")):
+        raise UserError(f"{first} would be read in place of {name}; name another folder", "folder")
     with partial_files(*paths) as (weights, *partials):
         if texts is None:
             checkpoints.write(state, weights)
@@ -47,7 +51,7 @@ def write_folder(
 
 def take_domains_along(beside: Place, folder: Place) -> None:
     """Copies the files of the domains that a model has learnt, which stand beside its own."""
-    for file in sorted(Path(beside, "domains").glob("*")):
+    for file in filter(Path.is_file, sorted(Path(beside, "domains").glob("*"))):
         with partial_files(Path(folder, "domains", file.name)) as (copy,):
             shutil.copyfile(file, copy)
 

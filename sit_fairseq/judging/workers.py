@@ -14,7 +14,9 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
+from functools import lru_cache
 from itertools import count
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -96,6 +98,13 @@ def _serve(descriptor: int, parent: int) -> None:
             connection.send(shortened("".join(format_exception_only(type(error), error)).strip()))
 
 
+@lru_cache(maxsize=None)
+def _starter(process: int) -> ThreadPoolExecutor:
+    """The thread that starts the workers of a process. They end with this thread: one of the caller's
+    could end before another has their results."""
+    return ThreadPoolExecutor(1)
+
+
 class _Worker:
     """A process and the parent's end of its pipe: whether it is ``ready`` to work, and when it
     ``started`` on its item, on the monotonic clock."""
@@ -105,11 +114,16 @@ class _Worker:
         self.ready, self.started = False, math.inf
         with child:
             call = f"_serve({child.fileno()}, {os.getpid()})"
-            self.process = subprocess.Popen(
-                python(f"from {__name__} import _serve; {call}"),
-                pass_fds=[child.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # an interrupt is the parent's to handle
+            self.process = (
+                _starter(os.getpid())
+                .submit(
+                    subprocess.Popen,
+                    python(f"from {__name__} import _serve; {call}"),
+                    pass_fds=[child.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,  # an interrupt is the parent's to handle
+                )
+                .result()
             )
         self.send((function, memory))
 

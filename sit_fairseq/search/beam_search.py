@@ -89,7 +89,7 @@ class BeamSearch:
 
     def _search(self, sources: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
         encoded = [model.encode(sources) for model in self.models]
-        slots = encoded[0].slots.to("cpu")
+        slots = encoded[0].slots.to("cpu", non_blocking=False)  # names are read at once
         least, most, refused = self._lengths(sources)
         if prefix is not None:
             prefix = self._begin(prefix, slots, refused)

@@ -94,6 +94,8 @@ def _unfinished(path: str) -> Iterator[str]:
     hidden = os.path.join(folder, f".{name}.unfinished")
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise UserError(f"{path} is a device or a pipe; name a file")
     with open(hidden, "ab") as file:
         if not try_lock(file, hidden):
             raise UserError(f"{path} is being written by another process; wait for it")

@@ -27,6 +27,10 @@ _MOST_KNOWN = 100_000
 # Filler that fairseq-preprocess appends to reach a multiple of eight.
 _FILLER = re.compile(r"madeupword\d{4,}")
 
+# What re takes for text, and regex for errors that a match may have or for a class of characters.
+_BRACE = re.compile(r"(\\N\{[^}]*\}|\\.)|\{(?!\d*,?\d*\})", re.DOTALL)
+_POSIX = re.compile(r"\[:\^?[a-z]+:\]")
+
 _NAMED = re.compile(r"([A-Za-z_]\w*)=(.+)", re.DOTALL)
 
 
@@ -156,9 +160,15 @@ def _compile(expression: str):
             f"{_LONGEST_REPEATED} with all that it repeats; choose a shorter regular expression",
             "symbols",
         )
+    if _POSIX.search(expression):
+        raise UserError(
+            f"{expression!r} has a class such as [:digit:], unknown to Python; write [0-9]",
+            "symbols",
+        )
     try:
         re.compile(expression)
-        return timed_re.compile(expression)  # it matches alike, and can be stopped
+        # Made to match alike, it can be stopped.
+        return timed_re.compile(_BRACE.sub(lambda found: found[1] or r"\{", expression))
     except RecursionError:
         raise UserError(f"the pattern {expression[:40]!r}... has too many brackets", "symbols")
     except (re.error, timed_re.error, OverflowError) as error:

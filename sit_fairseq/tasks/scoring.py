@@ -142,7 +142,7 @@ class SemanticScorer(BaseScorer):
         judge = make_judge(cfg.semantics or run.domain("semantics"), cfg.judge)
         self._judges = JudgePool(judge, cfg.judge_workers, cfg.judge_timeout)
         self._dictionary = run.dictionary
-        self.counts, self.exact = VerdictCounts(), 0
+        self.counts, self.exact, self.compared, self.told = VerdictCounts(), 0, 0, False
         run.scorer, run.options.print_step = self, True  # fairseq then prints "steps" of answers
 
     def judge(self, sample: Dict[str, Any], hypotheses: List[Hypotheses]) -> None:
@@ -157,14 +157,17 @@ class SemanticScorer(BaseScorer):
     def add_string(self, ref: str, pred: str) -> None:
         """Compares the best hypothesis with the reference, token by token."""
         self.exact += ref == pred
+        self.compared += 1
 
     def score(self) -> float:
         """Percentage of sentences whose best hypothesis is right."""
         return 100.0 * self.counts.correct / max(self.counts.total, 1)
 
     def result_string(self) -> str:
-        """Correct and exact shares, every verdict's count, the distance if there is one."""
+        """Correct shares, exact ones if there are references, every verdict's count, the distance if
+        there is one."""
         self._judges.close()  # fairseq asks for nothing after this
+        self.told = True
         exact = 100.0 * self.exact / max(self.counts.total, 1)
-        exact = f"exact {exact:.2f} % ({self.exact}/{self.counts.total})"
-        return f"correct {self.score():.2f} %, {exact}; {self.counts}"
+        exact = f", exact {exact:.2f} % ({self.exact}/{self.counts.total})" * bool(self.compared)
+        return f"correct {self.score():.2f} %{exact}; {self.counts}"

@@ -1,7 +1,7 @@
 """fairseq's dictionary with an open set of interchangeable tokens."""
 
 import os
-from typing import List
+from typing import Dict, List
 
 from fairseq import utils
 from fairseq.data import Dictionary
@@ -12,6 +12,9 @@ from sit_fairseq.storage.files import Place
 from sit_fairseq.symbols.pattern import is_filler
 from sit_fairseq.symbols.tokens import TokenTable
 
+# More than any dictionary has.
+_BEYOND = 2**30
+
 
 class StreamDictionary(TokenTable, Dictionary):
     """The tokens of a ``dict.txt``, whose format is that of a plain ``fairseq-preprocess``."""
@@ -19,6 +22,7 @@ class StreamDictionary(TokenTable, Dictionary):
     def __init__(self, **kwargs) -> None:
         self._pattern = None
         self._adopted: List[str] = []
+        self._compared: Dict[str, int] = {}
         Dictionary.__init__(self, **kwargs)
 
     @classmethod
@@ -64,9 +68,10 @@ class StreamDictionary(TokenTable, Dictionary):
 
     def add_symbol(self, word: str, n: int = 1, overwrite: bool = False) -> int:
         """As in fairseq, but once the pattern is set no base token can be added: the model would
-        have no row for it. (fairseq-generate adds the words of post-processed answers.)"""
+        have no row for it. A number beyond all indices stands for one, as fairseq-generate compares
+        the words of post-processed answers with those of references."""
         if self._pattern is not None and word not in self.indices and not self.is_symbol(word):
-            return self.unk()
+            return self._compared.setdefault(word, _BEYOND + len(self._compared))
         return Dictionary.add_symbol(self, word, n=n, overwrite=overwrite)
 
     def forget_after(self, size: int) -> None:

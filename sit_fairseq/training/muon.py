@@ -17,6 +17,9 @@ from sit_fairseq.models.positions import TreePositions
 _SMALLEST_MATRIX = 32
 _EMBEDDING = "embedding"
 
+# Of parameters: Muon's, and AdamW's two.
+_GROUPS = 3
+
 
 def mark_embeddings(model: nn.Module) -> None:
     """Marks tables, whose rows are learnt each from its own token.
@@ -83,6 +86,14 @@ class MuonAndAdamW(torch.optim.Optimizer):
         self._adam = torch.optim.AdamW(groups_by_decay(kinds[False], weight_decay), **adam)
         super().__init__([*self._muon.param_groups, *self._adam.param_groups], {})
         self._share()
+
+    def add_param_group(self, param_group: Dict[str, Any]) -> None:
+        if len(self.param_groups) == _GROUPS:
+            raise UserError("muon takes all parameters when it is made; make another one")
+        super().add_param_group(param_group)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**super().__getstate__(), "_muon": self._muon, "_adam": self._adam}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -40,14 +40,25 @@ class FairseqAdamW(FairseqOptimizer):
         return torch.optim.AdamW(groups, **self.optimizer_config)
 
     @property
+    def supports_memory_efficient_fp16(self) -> bool:
+        """Never: fairseq asks for it where weights are to be in half precision."""
+        reason = "adamw and muon need weights in float32; leave the option out, or name adam"
+        raise UserError(reason, "memory_efficient_fp16 memory_efficient_bf16 optimizer")
+
+    @property
     def optimizer_config(self) -> Dict[str, Any]:
         given = self.cfg.adam_betas  # a text on the command line, perhaps a list under hydra
         try:
             betas = tuple(ast.literal_eval(given) if isinstance(given, str) else given)
         except (SyntaxError, TypeError, ValueError):
             betas = ()
-        if len(betas) != 2:
-            raise UserError(f"{given!r} are not two numbers such as (0.9, 0.95)", "adam_betas")
+        numbers = all(isinstance(beta, (int, float)) and 0 <= beta < 1 for beta in betas)
+        if len(betas) != 2 or not numbers:
+            reason = "are not two numbers from 0 and below 1, such as (0.9, 0.95)"
+            raise UserError(f"{given!r} {reason}", "adam_betas")
+        for name in ("adam_eps", "weight_decay"):
+            if not getattr(self.cfg, name) >= 0:
+                raise UserError(f"{getattr(self.cfg, name)} is negative", name)
         return {"lr": self.cfg.lr[0], "betas": betas, "eps": self.cfg.adam_eps}
 
     def load_state_dict(

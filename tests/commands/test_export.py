@@ -79,14 +79,14 @@ def little_room():
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("options", [(), ("--hub",)], ids=["model.pt", "hub"])
-def test_no_room_for_the_files(tmp_path, little_room, options):
+@pytest.mark.parametrize("name, options", [("model.pt", ()), ("model.safetensors", ("--hub",))])
+def test_no_room_for_the_files(tmp_path, little_room, name, options):
     (tmp_path / "small").mkdir()
-    (tmp_path / "small" / "model.pt").write_text("before")
+    (tmp_path / "small" / name).write_text("before")
     with pytest.raises(UserError, match="Cannot write .*small.*: File too large; write somewhere"):
         sit("export", SHIPPED / "model.pt", tmp_path / "small", *options)
-    assert [path.name for path in (tmp_path / "small").iterdir()] == ["model.pt"]
-    assert (tmp_path / "small" / "model.pt").read_text() == "before"
+    assert [path.name for path in (tmp_path / "small").iterdir()] == [name]
+    assert (tmp_path / "small" / name).read_text() == "before"
 
 
 def test_no_room_for_networks(tmp_path, monkeypatch):

@@ -61,3 +61,9 @@ def test_a_folder_with_another_training_is_refused(tmp_path):
     (tmp_path / "training.json").write_text("{}")
     with pytest.raises(UserError, match="other options.*--out"):
         sit("train", "planning", "d.pddl", "in", "--out", tmp_path)
+
+
+def test_a_folder_that_fairseq_would_split_is_refused_at_once(tmp_path):
+    with pytest.raises(UserError, match="several folders; name another; change --out"):
+        sit("train", "planning", "d.pddl", tmp_path, "--out", tmp_path / "at 12:30")
+    assert not (tmp_path / "at 12:30").exists()

@@ -20,9 +20,10 @@ def test_base_tokens_are_fixed_once_the_pattern_is_set():
     dictionary = make_dictionary()
     size = len(dictionary)
     assert dictionary.index("NEW") == dictionary.unk()
-    assert dictionary.add_symbol("NEW") == dictionary.unk()
-    line = dictionary.encode_line("NEW a 0", add_if_not_exist=True)
-    assert line[0] == dictionary.unk() and len(dictionary) == size
+    new = dictionary.add_symbol("NEW")
+    line = dictionary.encode_line("NEW a OLD", add_if_not_exist=True)
+    assert line[0] == new != line[2] and min(new, line[2]) > len(dictionary) == size
+    assert dictionary[new] == dictionary.unk_word
     assert dictionary.add_symbol("&") == dictionary.indices["&"]
     assert dictionary.add_symbol("z") == size
     dictionary.adopt(["NEW", "&"])

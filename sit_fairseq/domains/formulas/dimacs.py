@@ -137,7 +137,7 @@ def read_dimacs(text: str) -> Reading:
     names: Dict[str, str] = {}
     clauses: List[List[str]] = [[]]  # the last one has no end yet
     announced = None
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(re.sub("\r\n?", "\n", text).split("\n"), start=1):
         words, place = line.split(), f"line {number} of DIMACS"
         if not words or words[0][0] in "cC":
             continue

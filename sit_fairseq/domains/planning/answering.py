@@ -187,14 +187,15 @@ class PlanSolver(Solver):
                 place, (task, writer) = asked[at], left[asked[at]]
                 notes, plan = [self._note], found.plan and list(map(task.in_file, found.plan))
                 if plan is None and place not in possible:
-                    possible[place], known = shortest(*task.file)
+                    seen = writer.domain, writer.problem
+                    possible[place], known = shortest(*seen, order=writer.written)
                     if possible[place] is False:
                         del left[place]
                         yield place, _none(
                             "no state that can be reached has the goal", task.learnt.domain.name
                         )
                     elif known and _untold(task, writer):
-                        plan = known
+                        plan = list(map(task.in_file, known))
                         notes.append(f"found without the model, which {_untold(task, writer)}")
                 text = None if plan is None else "\n".join(map(written, plan))
                 if text is not None and self.right(place, text):

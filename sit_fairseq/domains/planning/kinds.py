@@ -38,10 +38,13 @@ def label(kind: Kind) -> str:
 
 
 def said_of_types(kinds: Iterable[Kind]) -> List[str]:
-    """The static unary predicates that hold for objects with types alone: what they can, not are."""
+    """The static unary predicates that hold for some objects of what has a type, or of what another
+    such predicate holds for: what objects can, not are."""
     kinds = list(kinds)
+    having = {part: {kind for kind in kinds if part in kind} for kind in kinds for part in kind}
     untyped = {part for kind in kinds if all(map(_of_atom, kind)) for part in kind}
-    return sorted({p[1:-1] for kind in kinds for p in kind if _of_atom(p) and p not in untyped})
+    narrow = {p for p, some in having.items() if any(some < more for more in having.values())}
+    return sorted(p[1:-1] for p in having if _of_atom(p) and (p not in untyped or p in narrow))
 
 
 def _of_atom(part: str) -> bool:

@@ -138,7 +138,7 @@ def _planned(
         except subprocess.TimeoutExpired:
             pass
         found = sorted(Path(folder).glob(plans))
-        return read_plan(found[-1].read_text(), back) if found else None
+        return read_plan(found[-1].read_text(), back, back) if found else None
 
 
 def _limit(seconds: int) -> None:
@@ -146,14 +146,18 @@ def _limit(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
 
 
-def read_plan(text: str, names: Dict[str, str]) -> Optional[List[Action]]:
+def read_plan(
+    text: str, operators: Mapping[str, str], objects: Mapping[str, str]
+) -> Optional[List[Action]]:
     """The actions of a plan, one a line in parentheses, by names in lower case; None if a word in it is
     none of the names."""
     lines = (line.strip().lower() for line in text.splitlines())
-    words = [line.strip("()").split() for line in lines if line.startswith("(")]
-    if any(word not in names for line in words for word in line):
-        return None
-    return [tuple(names[word] for word in line) for line in words]
+    actions = []
+    for line in lines:
+        if line.startswith("("):
+            name, *terms = line.strip("()").split() or [""]
+            actions.append((operators.get(name), *map(objects.get, terms)))
+    return None if any(None in action for action in actions) else actions
 
 
 def _plain(domain: PlanningDomain, problem: Problem) -> Tuple[Tuple[str, str], Dict[str, str]]:

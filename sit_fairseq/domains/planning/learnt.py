@@ -105,9 +105,20 @@ def learn(text: str, name: str, kinds: Collection[Kind], ordered: Collection[str
         alike.setdefault(where.get(label(kind), frozenset()), []).append(sorted(kind))
     if len(alike) > len(SORTS):
         raise UserError(f"{name} has {len(alike)} kinds of objects, more than {len(SORTS)}")
+    _refuse_words(read.domain, name)
     title = read.domain.name
     named = dict(zip(SORTS, alike.values()))
     return Learnt(text, named, f"{title}:", f"{title}.", (), ordered, told)
+
+
+def _refuse_words(domain: PlanningDomain, name: str) -> None:
+    """Raises a UserError if a predicate is a word that sentences use otherwise."""
+    arity = domain.predicates
+    taken = {f"the-{constant}" for constant in domain.constants} | {f"{one}-" for one in arity}
+    taken |= {"is"} if arity.get("is") == 1 else set()
+    for predicate in sorted(taken & arity.keys()):
+        reason = f"sentences have another use for the predicate {predicate}"
+        raise UserError(f"{name}: {reason}; name it otherwise")
 
 
 def write(folder: str, learnt: Sequence[Learnt]) -> None:

@@ -1,7 +1,7 @@
 """What a problem's states tell without a model: that it has no plan, or a shortest one."""
 
 from dataclasses import replace
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.strips import (
@@ -59,10 +59,15 @@ class Graph(NamedTuple):
 
 
 def visited(
-    domain: PlanningDomain, problem: Problem, most: int = MOST_STATES, to_goal: bool = False
+    domain: PlanningDomain,
+    problem: Problem,
+    most: int = MOST_STATES,
+    to_goal: bool = False,
+    order: Optional[Callable[[Action], Any]] = None,
 ) -> Graph:
     """Visits ``most`` states, fewer where states are large or have many actions; or all up to the first
-    that is as it must be in the end."""
+    that is as it must be in the end. Actions are sorted by the key ``order``, else by their names.
+    """
     most, left = min(most, _ATOMS // (len(problem.initial) + 1)), _ACTIONS
     places = {problem.initial: 0}
     graph = Graph([problem.initial], [], False)
@@ -70,7 +75,7 @@ def visited(
         graph.after.append([])
         if to_goal and problem.reached(state):
             return graph
-        for action in sorted(applicable(domain, state, problem.sorts)):
+        for action in sorted(applicable(domain, state, problem.sorts), key=order):
             found = apply(domain, state, action)
             left -= 1
             if left < 0 or found not in places and len(places) >= most:
@@ -83,10 +88,14 @@ def visited(
 
 
 def shortest(
-    domain: PlanningDomain, problem: Problem, most: int = MOST_STATES
+    domain: PlanningDomain,
+    problem: Problem,
+    most: int = MOST_STATES,
+    order: Optional[Callable[[Action], Any]] = None,
 ) -> Tuple[Optional[bool], List[Action]]:
-    """Whether there is a plan, None if the states that are visited do not tell; and a shortest one."""
-    graph, plan = visited(domain, problem, most, to_goal=True), []
+    """Whether there is a plan, None if the states that are visited do not tell; and a shortest one, the
+    first in the ``order`` of :func:`visited`."""
+    graph, plan = visited(domain, problem, most, True, order), []
     place = len(graph.after) - 1
     if not problem.reached(graph.states[place]):
         return (False if graph.whole else None), []

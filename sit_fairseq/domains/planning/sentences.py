@@ -18,6 +18,7 @@ one that actions name.
 from collections import Counter, defaultdict
 from random import Random
 from typing import (
+    Any,
     Container,
     Dict,
     FrozenSet,
@@ -62,7 +63,14 @@ class Writer:
         numbered: bool = True,
     ) -> None:
         self.domain, self.problem, self._learnt, self._words = domain, problem, learnt, words
-        self._names = naming(problem) if numbered else _in_order(problem, problem.sorts)
+        # Actions tell constants apart.
+        places = {name: place for place, name in enumerate(domain.constants)}
+        fixed = {
+            name: (problem.sorts[name], places[name]) for name in places if name in problem.sorts
+        }
+        self._kinds: Dict[str, Any] = {**problem.sorts, **fixed}
+        named = naming(problem, self._kinds) if numbered else _in_order(problem, problem.sorts)
+        self._names = named
         self._objects = {new: old for old, new in self._names.items()}
         self.untold: Set[str] = set()
         self._goal = self._told(problem.goal, _WANTED)
@@ -75,10 +83,6 @@ class Writer:
         self._shared = {learnt.both_ways(name) for name in domain.static}
         self._fixed = self._static(asked)
         self._asked = _asked(problem)
-        constants = domain.constants
-        self._kinds = {
-            name: (sort, name in constants and name) for name, sort in problem.sorts.items()
-        }
 
     def sentence(self, state: State, rng: Optional[Random] = None) -> List[str]:
         """The tokens of a state, atoms in random order.
@@ -202,17 +206,17 @@ def _after(pairs: Set[Tuple[str, str]]) -> Dict[str, Set[str]]:
     return found
 
 
-def naming(problem: Problem) -> Dict[str, str]:
+def naming(problem: Problem, kinds: Optional[Mapping[str, Any]] = None) -> Dict[str, str]:
     """The names that objects have in sentences, by their names in the problem.
 
-    They depend on the part that an object has in the problem. Of objects that look alike the first
-    of the file is marked, which may tell others apart, and so on: where they are alike, it does not
-    matter which was marked, so that the order of the file has no part either.
-    It has one only between objects that differ and that no refinement tells apart; and in problems so
-    large that marking one after the other would take long.
+    They depend on the part that an object has in the problem, and on its kind, by default its sort. Of
+    objects that look alike the first of the file is marked, which may tell others apart, and so on:
+    where they are alike, it does not matter which was marked, so that the order of the file has no part
+    either. It has one only between objects that differ and that no refinement tells apart; and in
+    problems so large that marking one after the other would take long.
     """
     atoms = [*problem.initial, *_asked(problem)]
-    numbers = refined(problem.sorts, atoms)
+    numbers, _ = refined(kinds or problem.sorts, atoms)
     alike = len(numbers) - len(set(numbers.values()))
     if alike * (len(atoms) + len(numbers)) > MOST:
         places = {name: (numbers[name], place) for place, name in enumerate(problem.sorts)}
@@ -221,7 +225,7 @@ def naming(problem: Problem) -> Dict[str, str]:
         sizes = Counter(numbers.values())
         alike = min(one for one, size in sizes.items() if size > 1)
         one = next(name for name in problem.sorts if numbers[name] == alike)
-        numbers = marked(one, numbers, atoms)
+        numbers, _ = marked(one, numbers, atoms)
     return _in_order(problem, sorted(problem.sorts, key=lambda name: numbers[name]))
 
 

@@ -5,7 +5,7 @@ Two objects are alike if some renaming of the objects, which changes no atom, ma
 
 from collections import defaultdict
 from hashlib import blake2b
-from typing import Any, Dict, Iterable, List, Mapping, Sequence
+from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from sit_fairseq.domains.planning.strips import Action, Atom
 
@@ -30,15 +30,16 @@ def colours(kinds: Mapping[str, Any], atoms: Sequence[Atom], rounds: int = 3) ->
     return numbers
 
 
-def refined(kinds: Mapping[str, Any], atoms: Sequence[Atom]) -> Dict[str, int]:
-    """:func:`colours` after as many rounds as tell more objects apart, fewer in large problems."""
+def refined(kinds: Mapping[str, Any], atoms: Sequence[Atom]) -> Tuple[Dict[str, int], bool]:
+    """:func:`colours` after as many rounds as tell more objects apart, fewer in large problems; and
+    whether no more rounds would tell more."""
     numbers, known = colours(kinds, atoms, 0), 0
     for _ in range(MOST // (1 + len(atoms) + len(kinds))):
         if known == len(set(numbers.values())):
-            break
+            return numbers, True
         known = len(set(numbers.values()))
         numbers = colours(numbers, atoms, 1)
-    return numbers
+    return numbers, False
 
 
 def number(value: object) -> int:
@@ -47,8 +48,10 @@ def number(value: object) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
 
-def marked(name: str, numbers: Mapping[str, int], atoms: Sequence[Atom]) -> Dict[str, int]:
-    """Numbers of :func:`refined` once an object differs from all others, as if it had a mark."""
+def marked(
+    name: str, numbers: Mapping[str, int], atoms: Sequence[Atom]
+) -> Tuple[Dict[str, int], bool]:
+    """What :func:`refined` gives once an object differs from all others, as if it had a mark."""
     return refined({**numbers, name: number((numbers[name], "marked"))}, atoms)
 
 
@@ -58,6 +61,7 @@ def distinct(
     """One of each set of actions that are alike, the first, with their number.
 
     An object of an action is chosen among those that are alike, and marked before the next one is.
+    In a problem too large to tell who is alike, nothing is.
 
     Args:
         actions: to choose from.
@@ -76,15 +80,20 @@ def distinct(
             looks[numbers[name]].setdefault(name, []).append(action)
         for look, alike in looks.items():
             name, rest = next(iter(alike.items()))
-            told = numbers
+            told, whole = numbers, True
             if len(rest) > 1 and list(numbers.values()).count(look) > 1:
-                told = marked(name, numbers, atoms)
-            choose(rest, place + 1, told, count * len(alike))
+                told, whole = marked(name, numbers, atoms)
+            if whole:
+                choose(rest, place + 1, told, count * len(alike))
+            else:
+                found.update(dict.fromkeys(rest, count * len(alike)))
 
     operators: Dict[str, List[Action]] = defaultdict(list)
     for action in actions:
         operators[action[0]].append(action)
-    numbers = refined(kinds, atoms)
+    numbers, whole = refined(kinds, atoms)
+    if not whole:
+        return {action: 1 for some in operators.values() for action in some}
     for some in operators.values():
         choose(some, 1, numbers, 1)
     return found

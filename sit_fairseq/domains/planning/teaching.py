@@ -261,7 +261,8 @@ class _Lesson:
                 return "", ""
             plan = read_plan(
                 read_text(str(given)),
-                {name.lower(): name for name in (*problem.sorts, *domain.operators)},
+                {name.lower(): name for name in domain.operators},
+                {name.lower(): name for name in problem.sorts},
             )
             if plan is None:
                 return "", f"{given} is no plan of it"
@@ -274,7 +275,8 @@ class _Lesson:
             if plan is None:  # a variant may have none
                 return "", "" if turn else f"{planner.name} finds no plan in 10 seconds"
         if execute(domain, problem, plan) is not None:
-            return "", "" if turn else "its plan does not reach the goal"
+            reason = f"the plan {given or f'of {planner.name}'} does not reach its goal"
+            return "", "" if turn else reason
         labelled, state = [], problem.initial
         for action in shortened(domain, problem, plan) if len(plan) <= 300 else plan:
             labelled.append((state, action))

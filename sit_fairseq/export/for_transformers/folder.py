@@ -97,6 +97,12 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
             model.Clear()
         if model.trainer_spec.model_type != model.trainer_spec.BPE:
             raise UserError(f"{pieces} is no BPE model; only BPE models can be exported")
+        how, trained = model.normalizer_spec, model.trainer_spec
+        usual = how.name in ("nmt_nfkc", "nfkc") and how.add_dummy_prefix
+        usual = usual and how.remove_extra_whitespaces and not trained.treat_whitespace_as_suffix
+        if not usual or trained.byte_fallback:
+            reason = "normalizes text, or spells bytes, as the exported tokenizer does not"
+            raise UserError(f"{pieces} {reason}; train it with SentencePiece's defaults")
         kind = sentencepiece_model_pb2.ModelProto.SentencePiece
         scores = {kind.NORMAL: lambda piece: piece.score, kind.USER_DEFINED: lambda piece: None}
         found["pieces"] = {p.piece: scores[p.type](p) for p in model.pieces if p.type in scores}

@@ -215,7 +215,8 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel, GenerationMixin):
             if labels is not None:
                 ids, previous = (F.pad(right, (1, -1), value=EOS) for right in (labels, targets))
             logits = self.core.decode(previous.to(names.device), source)
-            logits = self._logits(logits, ids, None, source.slots.to("cpu").named(targets))
+            slots = source.slots.to("cpu", non_blocking=False)  # names are read at once
+            logits = self._logits(logits, ids, None, slots.named(targets))
         loss = None if labels is None else self._loss(logits, labels)
         return Seq2SeqLMOutput(loss=loss, logits=logits)
 

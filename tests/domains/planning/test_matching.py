@@ -128,6 +128,14 @@ DRONES = """(define (domain drones) (:types drone spot)
     :precondition (and (at ?d ?s) (can-lift ?d) (not (deaf ?d))) :effect (empty ?s)))"""
 
 
+# The same, with predicates in the place of types.
+UNTYPED = re.sub(r"\(:types .*?\)| - (drone|spot)", "", DRONES).replace(
+    "(:predicates", "(:predicates (drone ?x) (spot ?x)"
+)
+UNTYPED = UNTYPED.replace("(and (at", "(and (drone ?d) (spot ?s) (at")
+
+
+@pytest.mark.parametrize("typed", [True, False])
 @pytest.mark.parametrize("names", [{}, {"can-film": "sees", "can-lift": "off", "deaf": "can-lift"}])
 @pytest.mark.parametrize(
     "told, able",
@@ -140,10 +148,11 @@ DRONES = """(define (domain drones) (:types drone spot)
         ("can-film can-lift deaf", "film"),
     ],
 )
-def test_what_objects_with_types_can_do_is_told(told, able, names):
+def test_what_objects_with_types_can_do_is_told(told, able, names, typed):
     """Also where no training problem had it together, and where files call it otherwise."""
-    kinds = ({"drone", "(can-film)"}, {"drone", "(can-lift)"}, {"drone", "(deaf)"}, {"spot"})
-    known = learn(DRONES, "d.pddl", list(map(frozenset, kinds)), [])
+    drone, spot = ("drone", "spot") if typed else ("(drone)", "(spot)")
+    kinds = ({drone, "(can-film)"}, {drone, "(can-lift)"}, {drone, "(deaf)"}, {spot})
+    known = learn(DRONES if typed else UNTYPED, "d.pddl", list(map(frozenset, kinds)), [])
     assert known.told == ["can-film", "can-lift", "deaf"] and len(known.sorts) == 2
 
     def called(text):

@@ -12,6 +12,7 @@ from sit_fairseq.domains.planning.matching import match
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
 from sit_fairseq.domains.planning.sentences import Writer, renamed
 from sit_fairseq.domains.planning.strips import Problem
+from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.pattern import SymbolPattern
 
 
@@ -101,3 +102,29 @@ def test_a_constant_of_a_domain_is_known_whatever_a_file_calls_it():
     found = match(read_problem(start, "p.pddl", read_domain(text, "d.pddl")), "d.pddl", [known])
     sentence = Writer(known, found.domain, found.problem).sentence(found.problem.initial)
     assert {"ways.the-home", "ways.on-?"} <= set(sentence)
+
+
+def test_constants_that_only_actions_tell_apart_have_no_order():
+    text = """(define (domain d) (:constants {}) (:predicates (at ?x) (done))
+      (:action a :parameters () :precondition (at k1) :effect (done))
+      (:action b :parameters () :precondition (and (at k2) (done)) :effect (not (at k2))))"""
+    start = "(define (problem p) (:domain d) (:objects o) (:init (at k1) (at k2) (at o)) (:goal (done)))"
+    sentences = set()
+    for constants in ("k1 k2", "k2 k1"):
+        domain = text.format(constants)
+        known = learn(domain, "d.pddl", [frozenset()], [])
+        found = match(read_problem(start, "p.pddl", read_domain(domain, "d.pddl")), "p", [known])
+        sentences.add(
+            tuple(Writer(known, found.domain, found.problem).sentence(found.problem.initial))
+        )
+    assert len(sentences) == 1
+
+
+@pytest.mark.parametrize(
+    "predicates", ["(is ?x) (at ?x)", "(at ?x) (at- ?x)", "(at ?x) (the-k ?x)"]
+)
+def test_a_predicate_that_sentences_use_otherwise_is_refused(predicates):
+    text = f"""(define (domain d) (:constants k) (:predicates {predicates})
+      (:action a :parameters (?x) :precondition (at k) :effect (at ?x)))"""
+    with pytest.raises(UserError, match="d.pddl: sentences have another use for the predicate"):
+        learn(text, "d.pddl", [frozenset()], [])

@@ -9,6 +9,7 @@ import pytest
 from domains.planning.problems import BY_NAME, DOMAINS, writer
 
 from examples.planning.sampling import SAMPLERS
+from sit_fairseq.domains.planning import symmetry
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.sentences import Writer, renamed
 from sit_fairseq.domains.planning.strips import Operator, PlanningDomain, Problem, apply
@@ -72,6 +73,21 @@ def test_pairs_are_told_apart_by_what_joins_them():
     )
     found = distinct(sorted(applicable(domain, state, sorts)), sorts, sorted(state))
     assert found == {("try", "key0", "lock0"): 4, ("try", "key0", "lock1"): 12}
+
+
+def test_nothing_is_alike_where_nobody_can_tell(monkeypatch):
+    """The ends of a long road differ, which its middle learns late."""
+    places = [f"s{n:02}" for n in range(41)]
+    roads = {("road", *pair) for one in zip(places, places[1:]) for pair in (one, one[::-1])}
+    atoms = [*roads, ("at", "s20"), ("at?", "s00")]
+    ways, sorts = [("go", "s20", "s19"), ("go", "s20", "s21")], dict.fromkeys(places, "place")
+    for most in (symmetry.MOST, 2000):
+        monkeypatch.setattr(symmetry, "MOST", most)
+        assert distinct(ways, sorts, atoms) == dict.fromkeys(ways, 1)
+    keys = [("turn", f"k{n}") for n in range(3)]
+    sorts = {**sorts, "k0": "key", "k1": "key", "k2": "key"}
+    monkeypatch.setattr(symmetry, "MOST", 200_000)
+    assert distinct(keys, sorts, atoms) == {keys[0]: 3}
 
 
 def test_an_object_that_operators_name_is_like_no_other():

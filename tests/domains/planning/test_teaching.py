@@ -104,9 +104,15 @@ def test_plans_that_are_given_are_labels_and_wrong_ones_are_listed(folder, monke
         PlanTeacher(plans=str(folder / "in")), str(folder / "domain.pddl"), str(folder / "in")
     )
     said = "\n".join([*lesson.read(), *lesson.label(60)])
-    assert "p1.pddl: left out: its plan does not reach the goal" in said
+    assert "p1.plan does not reach its goal" in said
     assert "p2.pddl: left out: it has too many states" in said
     assert len({pair[1] for pair in lesson.groups[0]}) == 6
+
+
+def test_an_object_may_be_called_as_an_action_is():
+    names = {"load": "LOAD"}, {"load": "Load", "b": "b"}
+    assert read_plan("(load load b)\n; cost = 1", *names) == [("LOAD", "Load", "b")]
+    assert read_plan("(b load)", *names) is None and read_plan("(load c)", *names) is None
 
 
 def test_problems_of_few_states_need_no_plans(folder):
@@ -171,7 +177,8 @@ def test_a_planner_gets_the_same_problem_in_plain_names(folder, monkeypatch):
         read = read_problem(texts[1], "p", read_domain(texts[0], "d"))
         found, plan = shortest(read.domain.domain, read.problem)
         seen.append(len(plan))
-        return read_plan("\n".join(f"({' '.join(one)})" for one in plan), back) if found else None
+        text = "\n".join(f"({' '.join(one)})" for one in plan)
+        return read_plan(text, back, back) if found else None
 
     monkeypatch.setattr(teaching, "visited", lambda *task: Graph([], [], False))
     monkeypatch.setattr(teaching, "installed", lambda: Planner("toy", plan, True))
