@@ -8,7 +8,7 @@ import threading
 import numpy
 import pytest
 import torch
-from conftest import PACKAGE, redraw
+from conftest import PACKAGE, make_dictionary, make_model, redraw
 from moody import PickyJudge
 
 from sit_fairseq.errors import UserError
@@ -64,6 +64,14 @@ def test_a_sentence_that_cannot_be_answered_has_its_reason(prop):
     assert all(one.text is None and one.score is None for one in bad)
     assert all(word in one.reason for word, one in zip(reasons.values(), bad))
     assert good.text == "a 0" and other.text == "a 1 b 1"
+
+
+def test_a_token_that_the_pattern_cannot_tell_costs_one_answer():
+    dictionary = make_dictionary("ab", ["&"], "table=[a-z]\ncolumn=.?1?x")
+    model = Model([redraw(make_model(dictionary))], None)
+    good, odd = model.answer(["& a c1x", "& a x"])
+    assert good.text is not None and "is of the sorts table and column" in odd.reason
+    assert good == model.answer(["& a c1x"])[0]
 
 
 def test_verified_answers_are_those_that_the_judge_accepts(prop):

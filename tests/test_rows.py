@@ -1,6 +1,7 @@
 """Streams through models of transformers, as rows of a batch."""
 
 import copy
+import math
 import re
 import subprocess
 import sys
@@ -126,6 +127,73 @@ def test_loss_is_minus_the_score_and_trains_the_model(model):
     assert torch.equal(losses[0], names.loss(*([renamed(text)] for text in found[0][:2])))
     (gradient,) = torch.autograd.grad(losses[0], [wide.get_output_embeddings().weight])
     assert gradient.abs().max() > 0
+
+
+def test_a_loss_begins_as_answers_do_and_leaves_out_what_they_cannot_hold():
+    wide = BartForConditionalGeneration(BartConfig(**SHORT, decoder_start_token_id=2))
+    wide = wide.double().eval()
+    wide.generation_config.forced_bos_token_id = 0
+    names, text = names_of(wide), "w11 %s w23"
+    ((answer, score),) = names.generate([text], max_new_tokens=6)[0]
+    assert names.loss([text], [answer]).item() == pytest.approx(-score, rel=1e-5)
+
+    class Both(Tokenizer):
+        """The word is also a part of others."""
+
+        def __call__(self, text, add_special_tokens=True):
+            return super().__call__(text.replace("Pedros", "Pedro w40"), add_special_tokens)
+
+    names = Names(wide, Both(True), PATTERN)
+    assert names.loss([text], ["Pedros w11 %s"]).isfinite()
+
+
+def test_answers_are_read_as_the_tokenizer_reads_them():
+    class Two(Tokenizer):
+        def __call__(self, text=None, text_target=None, add_special_tokens=True):
+            text = text_target.replace("w11", "w12") if text is None else text
+            return super().__call__(text, add_special_tokens)
+
+    model = MODELS["marian"]().eval()
+    texts = ["w11 %s"], ["w11 %s w30"]
+    found = Names(model, Two(True), PATTERN).loss(*texts)
+    assert torch.equal(found, names_of(model).loss(texts[0], ["w12 %s w30"]))
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_prompt_may_hold_what_no_answer_can(kind):
+    """The end of a turn, for example, or the word for names within another word."""
+    torch.manual_seed(2)
+    model = MODELS[kind]().eval()
+    model.generation_config.eos_token_id = [2, 20]
+    model.generation_config.bad_words_ids = [[21]]
+    prompts = ["w30 w20 w31", "w20 w21 %s w30 w20", "w33 %s"]
+    found = names_of(model).generate(prompts, max_new_tokens=4)
+    for ((text, score),), prompt in zip(found, prompts):
+        (alone,) = names_of(model).generate([prompt], max_new_tokens=4)[0]
+        assert alone == (text, pytest.approx(score, abs=1e-5))
+        assert math.isfinite(score) and not {"w20", "w21"} & set(text.split())
+    ids = torch.tensor([Tokenizer(False)(prompts[0])["input_ids"]])
+    options = dict(do_sample=False, max_new_tokens=4, eos_token_id=[2, 20], bad_words_ids=[[21]])
+    plain = model.generate(ids, **options)[0, ids.size(1) :].tolist()
+    assert found[0][0][0] == Tokenizer(False).decode([one for one in plain if one != 20])
+
+
+def test_the_first_word_of_a_text_may_have_other_pieces():
+    class Bytes(Tokenizer):
+        """As of bytes: the word is one piece after a space alone."""
+
+        def __call__(self, text, add_special_tokens=True):
+            text = re.sub("^Pedro", "w50 w51", text).replace("Pedros", "w50 w52")
+            return super().__call__(text, add_special_tokens)
+
+    names = Names(MODELS["gpt2"]().eval(), Bytes(False), PATTERN)
+    assert len(names.generate(["w11 Pedros %s"], max_new_tokens=3)[0]) == 1
+
+
+def test_a_text_may_be_as_long_as_the_model_reads():
+    names = names_of(MODELS["marian"]().eval())
+    texts = [" ".join(["w30"] * length) for length in (63, 64)]  # and its end
+    assert list(map(len, names.generate(texts, max_new_tokens=2))) == [1, 0]
 
 
 def test_a_loss_is_of_as_many_answers_with_the_names_of_their_texts():

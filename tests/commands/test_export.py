@@ -89,6 +89,30 @@ def test_no_room_for_the_files(tmp_path, little_room, name, options):
     assert (tmp_path / "small" / name).read_text() == "before"
 
 
+@pytest.mark.parametrize("options", [(), ("--hub",)])
+def test_no_export_is_written_over_its_model(tmp_path, options):
+    sit("export", SHIPPED / "model.pt", tmp_path, *options)
+    (file,) = (path for path in tmp_path.iterdir() if path.name.startswith("model"))
+    before = file.read_bytes()
+    with pytest.raises(UserError, match=f"{file.name} would be written over"):
+        sit("export", file, tmp_path, *options)
+    assert file.read_bytes() == before
+
+
+def test_no_model_is_read_in_place_of_the_exported_one(tmp_path):
+    sit("export", SHIPPED.parent / "copy/model.pt", tmp_path)
+    with pytest.raises(UserError, match="model.pt would be read in place of model.safetensors"):
+        sit("export", SHIPPED / "model.pt", tmp_path, "--hub")
+
+
+def test_only_files_of_domains_come_along(tmp_path):
+    (tmp_path / "in/domains/old").mkdir(parents=True)
+    (tmp_path / "in/domains/words.json").write_text("{}")
+    (tmp_path / "in/model.pt").write_bytes((SHIPPED / "model.pt").read_bytes())
+    sit("export", tmp_path / "in/model.pt", tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out/domains").iterdir()] == ["words.json"]
+
+
 def test_no_room_for_networks(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

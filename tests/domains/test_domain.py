@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ from command_line import ROOT, sit
 from conftest import _Config, make_dictionary, make_task, small
 from generated import read
 
-from sit_fairseq.datasets.generation import _chunk, generate
+from sit_fairseq.datasets.generation import _chunk, _made, _told, generate, samples
 from sit_fairseq.datasets.labelling import Label
-from sit_fairseq.datasets.recipes import Recipe
+from sit_fairseq.datasets.recipes import Recipe, TimedRecipe
 from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.domains.by_name import domain_of, make_judge
 from sit_fairseq.errors import UserError
@@ -175,12 +176,38 @@ class Drawn(Recipe):
     [
         (lambda: "a b", Label, "draws 'a b', which is no list of tokens"),
         (lambda: ["a"], str, "labels a problem 'a', which is no Label"),
+        (lambda: ["a"], lambda text: None, "labels a problem 'None', which is no Label"),
+        (lambda: ["a", ""], Label, "draws .*, where a token is empty or has a space"),
         (lambda: 1 / 0, Label, r"fails in line \d+ of test_domain.py \(ZeroDivisionError"),
     ],
 )
 def test_what_a_domains_code_does_wrong_is_told(monkeypatch, drawn, label, message):
     monkeypatch.setattr(Drawn, "drawn", staticmethod(drawn), raising=False)
-    assert re.search(message, _chunk(Drawn(), label, 0))
+    found = _told(partial(_chunk, Drawn(), label), 0)
+    with pytest.raises(UserError, match=f"the domain rocks {message}.*; mend it$"):
+        list(_made([found], "rocks"))
+
+
+def test_where_nothing_can_be_drawn_the_search_for_it_ends(monkeypatch):
+    monkeypatch.setattr(Drawn, "drawn", staticmethod(list), raising=False)
+    own = replace(find(NAME), recipe=Drawn)
+    with pytest.raises(UserError, match="Found only 0 samples"):
+        samples(own, Drawn(size=1, workers=0))
+
+
+class Timed(TimedRecipe):
+    def draws(self, rng, wanted):
+        return iter([["a"]] * 9)
+
+
+def forgotten(text):
+    """A label without ``return``."""
+
+
+def test_labels_that_take_long_are_looked_at_too(tmp_path):
+    own = replace(find(NAME), recipe=Timed, labels={"x": forgotten})
+    with pytest.raises(UserError, match="the domain sudoku labels a problem 'None'"):
+        generate(own, Timed(size=1, workers=1), str(tmp_path / "x"))
 
 
 def test_labels_that_other_processes_cannot_find_are_told(tmp_path):

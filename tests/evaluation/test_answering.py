@@ -1,5 +1,6 @@
 import json
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -160,10 +161,12 @@ def test_a_batch_is_judged_while_the_next_one_is_answered(path):
     assert {verdict for entry in answered for verdict in entry.verdicts} == {Verdict.satisfied}
 
 
-def test_what_the_judge_raises_reaches_the_caller(path):
+def test_what_the_judge_raises_reaches_the_caller_and_costs_no_answer(path):
     class Broken(Counting):
         def verify(self, problem, answer):
             raise RuntimeError("broken judge")
 
     with pytest.raises(RuntimeError, match="broken judge"):
         answer(path, FakeAnswerer(first_symbol), judge=Broken())
+    kept = [json.loads(line) for line in Path(path).read_text().splitlines()[1:]]
+    assert kept and all(entry["answers"] for entry in kept)

@@ -300,8 +300,10 @@ def test_ctrl_c_is_no_traceback(evaluate, prefix, journal, monkeypatch):
         patch.setattr(ModelAnswerer, "decode", interrupted)
         with pytest.raises(UserError, match="Interrupted; the same command goes on"):
             evaluate("prop", prefix, *SHORT)
-    (kept,) = journal()
-    assert (kept["index"], kept["verdicts"]) == (3, ["satisfied"])
+        (kept,) = journal()
+        assert (kept["index"], kept["verdicts"]) == (3, ["satisfied"])
+        with pytest.raises(UserError, match="the same command without --restart goes on"):
+            evaluate("prop", prefix, *SHORT, "--restart")
 
 
 @pytest.mark.parametrize(

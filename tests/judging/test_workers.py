@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 from functools import partial
@@ -111,6 +112,15 @@ def test_abandoned_iteration_and_idle_workers_killed_from_outside_cost_nothing()
         assert list(pool.results([1, 2, 3])) == [2, 4, 6]
         process, *_ = [worker.process for worker in pool._idle]
     assert process.poll() is not None  # workers end with the pool
+
+
+def test_workers_outlive_the_thread_that_called_them_first():
+    with WorkerPool(moody, 1) as pool:
+        first = threading.Thread(target=lambda: list(pool.imap(["nap"])))
+        first.start()
+        first.join()
+        (worker,) = pool._idle
+        assert list(pool.results(["nap"])) == ["napnap"] and pool._idle == [worker]
 
 
 # Two workers say who they are, one in the middle of an item that takes for ever.

@@ -61,6 +61,13 @@ def test_files_appear_once_they_are_complete(tmp_path):
     assert names(tmp_path) == ["a.src", "a.tgt"]
 
 
+def test_a_pipe_stays_one(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="pipe is a device or a pipe; name a file"):
+        write(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_nothing_is_left_of_what_fails(tmp_path):
     (tmp_path / "a").write_text("old")
     with pytest.raises(KeyboardInterrupt):

@@ -1,5 +1,7 @@
 """Which tokens are symbols, without a dictionary."""
 
+import re
+
 import pytest
 
 from sit_fairseq.errors import UserError
@@ -12,6 +14,35 @@ def test_symbols_match_in_full_and_are_listed_by_first_appearance():
     assert pattern.text == r"[a-z]\d*"
     assert pattern.symbols("& b7 | a ! b7 xor 1".split()) == ["b7", "a"]
     assert pattern.is_symbol("b7") and not pattern.is_symbol("b7b")
+
+
+@pytest.mark.parametrize(
+    "text", ["v{i}", "{i}|{j}", "x{s}", "[{e}]+", r"x{2,3}", r"\N{DIGIT ONE}x"]
+)
+def test_patterns_mean_what_they_mean_to_python(text):
+    """Not to the library that matches them."""
+    pattern = SymbolPattern(text)
+    for token in (
+        "v{i}",
+        "vandal",
+        "v",
+        "xvx",
+        "{i}",
+        "{j}",
+        "i",
+        "x{s}",
+        "y",
+        "{e}",
+        "e",
+        "xx",
+        "1x",
+    ):
+        assert pattern.is_symbol(token) == bool(re.fullmatch(text, token)), token
+
+
+def test_a_class_that_python_lacks_is_refused():
+    with pytest.raises(UserError, match=r"has a class such as \[:digit:\].*; change symbols"):
+        SymbolPattern("v[[:digit:]]+")
 
 
 def test_filler_is_no_symbol():

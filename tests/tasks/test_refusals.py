@@ -95,7 +95,11 @@ REFUSED = [
     (partial(optimizer, "muon", torch.zeros(10_000)), "fp16_no_flatten_grads"),
     *(
         (partial(optimizer, "adamw", torch.zeros(2), adam_betas=betas), "adam_betas")
-        for betas in ("0.9", "(0.9,)", 0.9)
+        for betas in ("0.9", "(0.9,)", 0.9, "(0.9, 1)", "(-0.1, 0.9)", "('a', 0.9)")
+    ),
+    *(
+        (partial(optimizer, "adamw", torch.zeros(2), **{name: -1.0}), name)
+        for name in ("adam_eps", "weight_decay")
     ),
     *(
         (partial(make_model, **GAPS, encoder_positions=p), "position_gaps")

@@ -131,6 +131,25 @@ def test_overrides_reach_the_groups_that_have_the_value(network, name):
         assert group.get("betas") == (None if matrices else (0.8, 0.9))
 
 
+@EACH
+def test_weights_in_half_precision_are_refused(name, network):
+    with pytest.raises(UserError, match="name adam; change memory_efficient_fp16 or"):
+        built(name, network).supports_memory_efficient_fp16
+
+
+def test_muon_is_copied_whole_and_takes_all_parameters_at_once(network):
+    optimizer = built("muon", network)
+    update(optimizer, network)
+    own, twin = optimizer.optimizer, copy.deepcopy(optimizer.optimizer)
+    (first, *_), (other, *_) = (one.param_groups[0]["params"] for one in (own, twin))
+    assert torch.equal(first, other) and first is not other
+    other.grad = first.grad.clone()
+    own.step(), twin.step()
+    assert torch.equal(first, other)
+    with pytest.raises(UserError, match="takes all parameters when it is made"):
+        own.add_param_group({"params": [nn.Parameter(torch.ones(1))]})
+
+
 @pytest.mark.parametrize("betas", ["(0.8, 0.9)", [0.8, 0.9]])
 def test_betas_may_be_a_text_or_a_list(network, betas):
     optimizer = built("adamw", network, adam_betas=betas)

@@ -22,6 +22,9 @@ from sit_fairseq.domains.prop.propositional import (
 )
 from sit_fairseq.errors import UserError
 
+# Formulas that are drawn for one that may be asked.
+_TRIES = 100
+
 
 def _label(answer: Callable[[Sequence[str]], Optional[str]], source: str) -> Label:
     """The answer to a formula, which is of no use if anything or nothing satisfies it."""
@@ -80,10 +83,11 @@ class PropRecipe(FormulaRecipe):
             operators = self.operators or RANDOM_OPERATORS
             length = rng.choice(self.lengths)
             draw = partial(random_formula, rng, length, self.symbols, operators)
-        formula = draw()
-        while not is_contingent(formula) or len(formula) < self.min_length:
+        for _ in range(_TRIES):
             formula = draw()
-        return formula
+            if len(formula) >= self.min_length and is_contingent(formula):
+                return formula
+        return []
 
 
 class PropCells(Cells):
