@@ -72,6 +72,9 @@ def facts(model, name):
     asked = ASKED.get(name, ["& q ! r", "| q ! q", "xor | q r & s 1"])
     if "text" in name:
         found = model.complete([*TEXTS, ""], beam=2, max_length=5)
+        assert model.complete([""], max_length=None) == model.complete(
+            [""], max_length=model.longest
+        )
     else:
         found = model.answer(asked, beams=(2,), max_length=5)
     assert any(one.text for one in found)

@@ -86,11 +86,18 @@ def test_what_cannot_be_understood_is_refused(words, capsys):
         (("grid", "--from", "X", "--symbols", "[a-z]", "OUT"), "name OUT_DIR before --symbols"),
         (("rename", "--symbols", "[a-z]", "IN", "OUT"), "before --symbols"),
         (("generate", "--size", "5", "prop", "OUT"), "name the domain first"),
+        (("generate", "nonsense", "OUT"), "no domain 'nonsense'(?!.*change)"),
     ],
 )
 def test_words_in_another_order_are_one_sentence(words, sentence):
     with pytest.raises(UserError, match=sentence):
         sit(*words)
+
+
+def test_an_option_that_is_missing_is_not_blamed_on_another(capsys):
+    with pytest.raises(SystemExit):
+        sit("rename", "in", "out", "--symbols", "[a-z]")
+    assert "the following arguments are required: --names" in capsys.readouterr().err
 
 
 def test_an_output_that_lacks_a_character_is_refused(monkeypatch, tmp_path):

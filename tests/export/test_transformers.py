@@ -19,14 +19,16 @@ from command_line import ROOT
 from conftest import random_formula
 from export.conftest import UNTRAINED, load
 from huggingface_hub import ModelCard
-from sentencepiece import SentencePieceProcessor
+from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 from transformers import AutoTokenizer
 
 from examples.binding.terms import terms
 from examples.entities.sentences import FEW
 from examples.entities.sentences import sentences as entities
 from sit_fairseq.commands import export
+from sit_fairseq.errors import UserError
 from sit_fairseq.export.for_transformers.code import source_files
+from sit_fairseq.export.for_transformers.folder import _tokenizer
 from sit_fairseq.export.for_transformers.spelling import Spelling
 from sit_fairseq.export.for_transformers.tokenizer import split
 from sit_fairseq.export.grammars import GRAMMARS
@@ -178,6 +180,25 @@ def test_text_is_split_as_sentencepiece_does(folder):
     pieces = load(folder("entities"))[0]._pieces
     for line in [*sentences("entities", 200), "  odd   ﬁnish <ent5><ent77> ", "a<ent1>b"]:
         assert split(line, pieces) == processor.encode(line, out_type=str), line
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: setattr(model.normalizer_spec, "name", "nmt_nfkc_cf"),
+        lambda model: setattr(model.normalizer_spec, "add_dummy_prefix", False),
+        lambda model: setattr(model.trainer_spec, "byte_fallback", True),
+    ],
+)
+def test_pieces_that_would_be_split_otherwise_are_refused(change, tmp_path):
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString((ROOT / "checkpoints/entities/spm.model").read_bytes())
+    change(model)
+    (tmp_path / "spm.model").write_bytes(model.SerializeToString())
+    with pytest.raises(
+        UserError, match="spm.model normalizes .* as the exported tokenizer does not"
+    ):
+        _tokenizer(["ent"], str(tmp_path / "spm.model"))
 
 
 @pytest.mark.parametrize("name", ["prop", "sorts"])

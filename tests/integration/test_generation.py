@@ -111,6 +111,9 @@ def test_only_source_needs_no_target_unless_answers_are_compared(prop, tmp_path,
     shutil.copy(prop.data / "dict.tgt.txt", data)
     found, _ = answers(data, prop.trained, "-s", "src", "-t", "tgt", *SHORT)
     assert [sentence.source for sentence in found] == prop.lines
+    judged, out = answers(data, prop.trained, "-s", "src", "-t", "tgt", *SHORT, *SEMANTIC, "prop")
+    right = sum(sentence.verdicts[0] == "satisfied" for sentence in judged)
+    assert f"; {right}/100 correct" in out and "exact" not in out
     for refused in ((*SEMANTIC, "exact"), ("--score-reference",)):
         with pytest.raises(UserError):
             generate(data, prop.trained, "-s", "src", "-t", "tgt", *SHORT, *refused)

@@ -20,6 +20,7 @@ def test_dimacs():
     assert read_dimacs("p cnf 3 0\n") == (["1"], {})
     reading = read_dimacs("  C indented\n\n  P CNF 2 1\n  +1 -2\n  0\n")
     assert reading.names == {"p0": "x1", "p1": "x2"}
+    assert read_dimacs("c a\x0cb\u2028c\np cnf 1 1\n1 0\n") == (["p0"], {"p0": "x1"})
     assert read_dimacs("p\tcnf 2\t1\r\n1\t-2 0\r\n").tokens == ["|", "p0", "!", "p1"]
 
 
