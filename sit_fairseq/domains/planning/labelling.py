@@ -1,6 +1,8 @@
 """What to do next in problems of any domain: by all states of a small problem, by plans, or a planner.
 
-Plans lack their useless actions. A planner gets problems in names of our own, without types and costs.
+A state says nothing of which part of the goal comes first. So one part is reached after the other, the
+nearest first: labels of equal states then agree, for a plan that is a little longer. Plans lack their
+useless actions. A planner gets problems in names of our own, without types and costs.
 """
 
 import resource
@@ -23,10 +25,11 @@ from typing import (
     Mapping,
     NamedTuple,
     Optional,
+    Set,
     Tuple,
 )
 
-from sit_fairseq.domains.planning.proofs import Graph
+from sit_fairseq.domains.planning.proofs import Graph, rounds
 from sit_fairseq.domains.planning.strips import (
     Action,
     Atom,
@@ -60,23 +63,65 @@ class Planner(NamedTuple):
 def nearest(
     graph: Graph, problem: Problem, rng: Random, most: int
 ) -> Iterator[Tuple[State, Action]]:
-    """Some of the states from which the goal can be reached, each with an action of a shortest way."""
+    """Some of the states from which the goal can be reached, each with an action of a shortest way to
+    one where more of it holds."""
     states, after, _ = graph
     before: List[List[int]] = [[] for _ in states]
     for place, ways in enumerate(after):
         for _, found in ways:
             before[found].append(place)
-    steps = {place: 0 for place, state in enumerate(states) if problem.reached(state)}
-    ring = list(steps)
+    ring = [place for place, state in enumerate(states) if problem.reached(state)]
+    parts = {place: _parts(problem, states[place]) for place in ring}
     for place in ring:
         for one in before[place]:
-            if one not in steps:
-                steps[one] = steps[place] + 1
+            if one not in parts:
+                parts[one] = _parts(problem, states[one])
                 ring.append(one)
-    left = [place for place in ring if steps[place]]
+
+    def first_actions(start: int) -> Set[Action]:
+        """Those of the shortest ways from a state to more parts of the goal."""
+        layer, seen = {start: set()}, {start}
+        while True:
+            new: Dict[int, Set[Action]] = {}
+            for place, firsts in layer.items():
+                for action, found in after[place]:
+                    if found in parts and found not in seen:
+                        new.setdefault(found, set()).update(firsts or {action})
+            ends = [firsts for place, firsts in new.items() if parts[place] > parts[start]]
+            if ends:
+                return set().union(*ends)
+            layer = new
+            seen.update(new)
+
+    left = [place for place in ring if not problem.reached(states[place])]
     for place in rng.sample(left, min(most, len(left))):
-        good = [a for a, found in after[place] if steps.get(found, len(states)) < steps[place]]
-        yield states[place], rng.choice(good)
+        yield states[place], rng.choice(sorted(first_actions(place)))
+
+
+def _parts(problem: Problem, state: State) -> FrozenSet[Atom]:
+    """The parts of the goal that a state has."""
+    return (problem.goal & state) | {("not", *atom) for atom in problem.without - state}
+
+
+def part_by_part(
+    planner: "Planner", domain: PlanningDomain, problem: Problem, seconds: float
+) -> Optional[List[Action]]:
+    """A planner's plan, in so many seconds for each part of the goal; the whole goal's, if a part leads
+    where others are out of reach."""
+    state, plan = problem.initial, []
+    while not problem.reached(state):
+        now = replace(problem, initial=state)
+        after, left = rounds(domain, now), problem.goal - state
+        if left and after is not None and left <= after.keys():
+            first = min(left, key=lambda atom: (after[atom], atom))
+            now = replace(now, goal=(problem.goal & state) | {first}, without=frozenset())
+        found = planner.plan(domain, now, seconds)
+        if found is None:
+            return None if now == problem else planner.plan(domain, problem, seconds)
+        for action in shortened(domain, now, found):
+            state = apply(domain, state, action)
+            plan.append(action)
+    return plan
 
 
 def exchanged(problem: Problem, fixed: FrozenSet[str], rng: Random) -> Problem:

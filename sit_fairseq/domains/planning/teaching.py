@@ -16,6 +16,7 @@ from sit_fairseq.domains.planning.labelling import (
     exchanged,
     installed,
     nearest,
+    part_by_part,
     read_plan,
     shortened,
 )
@@ -59,9 +60,9 @@ class PlanTeacher:
         sit train planning a.pddl a/ b.pddl b/ --out my/both
         sit answer planning ferry/domain.pddl p.pddl --path my/ferry
 
-    Each domain stands before a folder with problems of it, any number of them. Labels of a problem
-    with few states are shortest ways from these. For other problems they are plans of ``--plans``, or
-    of the planner that is installed: up-fast-downward or pyperplan. Goals with objects exchanged, and
+    Each domain stands before a folder with problems of it, any number of them. Labels reach
+    one part of the goal after the other: in a problem with few states by shortest ways, in others by
+    the planner that is installed, up-fast-downward or pyperplan; or by the plans of ``--plans``. Goals with objects exchanged, and
     first states after random actions, make more of each problem.
 
     A problem that cannot be read or labelled is listed with the reason, and left out. The same command
@@ -271,7 +272,7 @@ class _Lesson:
         elif not planner.reads_not and (problem.without or _asks_not(domain)):
             return "", f"{planner.name} reads no (not ...) of it: install up-fast-downward"
         else:
-            plan = planner.plan(domain, problem, 10.0)
+            plan = part_by_part(planner, domain, problem, 10.0)
             if plan is None:  # a variant may have none
                 return "", "" if turn else f"{planner.name} finds no plan in 10 seconds"
         if execute(domain, problem, plan) is not None:
