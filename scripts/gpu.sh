@@ -5,8 +5,8 @@
 # Each part has a time limit, and leaves PART.log and PART.jsonl in OUT as it goes: a run that is cut
 # keeps what it has. OUT/parts.txt says how each ended. Exit status 1 if a part failed.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$(realpath -m "${1:?name a folder for the results}") device=${2:-cuda} failed=0
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=$(command -v "${PYTHON:-.venv/bin/python}")
 mkdir -p "$out"
 : >"$out/parts.txt"

@@ -7,6 +7,7 @@
 #   bash scripts/quickstart.sh [DIR]          results go to DIR (quickstart)
 #   bash scripts/quickstart.sh --pretrained   trains nothing, asks the models in checkpoints/
 set -euo pipefail
+out=${1:+$(realpath -m -- "$1")}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
@@ -19,6 +20,6 @@ case ${1:-quickstart} in
     *)
         # Spot judges LTL. Where it is missing, formulas are propositional; fewer answers are right then.
         if python -c 'import spot' 2>/dev/null; then task=ltl; else task=prop; fi
-        python examples/paper/run.py "$task" mini model --minutes 7 --out "${1:-quickstart}"
+        python examples/paper/run.py "$task" mini model --minutes 7 --out "${out:-quickstart}"
         ;;
 esac

@@ -36,7 +36,7 @@ for name in sys.argv[1:]:
         pass
 END
 }
-[ -x .venv/bin/python ] || "$python" -m venv .venv
+.venv/bin/python -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear .venv
 install pip==26.3 # those of Python 3.11 need half a minute to choose the packages
 install --no-compile -r requirements.txt
 compile torch torch._dynamo spot

@@ -228,7 +228,7 @@ class RowModel(nn.Module):
         # A prompt may hold what no answer can.
         token, shown = given.unsqueeze(2) - self._first, never[:, : given.size(1)]
         place = token.clamp(min=0, max=self._size - 1)
-        shown.scatter_(2, place, shown.gather(2, place) & (token < 0))
+        shown.scatter_(2, place, shown.gather(2, place) & token.ne(place))
         base = base.masked_fill(never, -math.inf)
         own = base.new_full((*base.shape[:2], int(numbers.max())), -math.inf)
         named = memory.number < numbers[owner]
@@ -288,9 +288,11 @@ class Names:
         hidden = [one for (one, *more) in bad if not more]
         self._model, self._actual = RowModel(model, *ids, hidden), ids[0]
         self._forced = config.forced_bos_token_id
-        # Tokenizers of transformers may read answers by other pieces than texts.
+        # Tokenizers of transformers may read answers by other pieces than texts; those that ask for the
+        # language have the same for all.
         parameters = inspect.signature(tokenizer).parameters
-        self._answers = "text_target" if "text_target" in parameters else "text"
+        told = "text_target" in parameters and not hasattr(tokenizer, "tgt_lang")
+        self._answers = "text_target" if told else "text"
 
     def generate(
         self,

@@ -150,6 +150,19 @@ def test_a_command_that_is_done_again_has_the_later_ones_follow(tmp_path):
     assert (tmp_path / "said").read_text() == "a\nb\n"
 
 
+def test_commands_of_later_steps_follow_too(tmp_path):
+    task = {
+        "steps": {
+            "all": ["first", "second"],
+            "first": ["echo a >>said"],
+            "second": ["echo b >>said"],
+        }
+    }
+    journal = mock.Mock(entries=[{"line": "echo b >>said"}])
+    PAPER.Paper(task, tmp_path, journal).step("all")
+    assert (tmp_path / "said").read_text() == "a\nb\n"
+
+
 def test_a_command_that_fails_is_not_done(tmp_path):
     journal = mock.Mock(entries=[])
     task = {"steps": {"all": ["true", "false | true", "touch later"]}}
@@ -163,6 +176,10 @@ def test_a_command_that_fails_is_not_done(tmp_path):
     "words, reason",
     [
         (["none"], "no task none"),
+        (["some.yaml", "seeds=[1]"], "takes no SCALE, STEP, NAME=VALUE or --minutes"),
+        (["some.yaml", "--minutes", "3"], "takes no SCALE, STEP, NAME=VALUE or --minutes"),
+        (["prop", "mini", "results", "--minutes", "3"], "--minutes for the step model"),
+        (["prop", "mini", "--user-dir", "mine"], "--user-dir is for FILE.yaml"),
         (["prop", "huge"], "no scale huge"),
         (["prop", "mini", "none"], "no step none"),
         (["prop", "mini", "model", "lables=spot"], "no value lables"),

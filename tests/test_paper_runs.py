@@ -156,6 +156,18 @@ def test_an_interrupted_measurement_goes_on_unless_it_is_another(
     assert found == [called, *([] if before else ["train"]), "test", "covariance"]
 
 
+def test_an_interrupted_training_does_not_go_on_with_other_settings(folder, calls, monkeypatch):
+    def ended(self, log, words, see):
+        raise subprocess.CalledProcessError(1, words, str(log))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Runner, "_call", ended)
+        assert run_table(table(folder, **ONE), folder, "some", 1)[1] == 2
+    with pytest.raises(UserError, match="trainings of another run"):
+        carry_out(folder, calls, overrides="optimization.lr=[0.1]")
+    assert carry_out(folder, calls) == ["train", "test", "train", "test", "covariance"]
+
+
 @pytest.mark.parametrize("changed", ["configuration", "overrides", "data", "content of the data"])
 def test_results_of_other_settings_are_not_taken_over(folder, calls, changed):
     carry_out(folder, calls)

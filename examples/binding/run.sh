@@ -2,9 +2,10 @@
 # Data, trainings of ten minutes each on two cores, the table of README.md; goes on if interrupted.
 #   bash examples/binding/run.sh [DIR]      results go to DIR (outputs/binding)
 set -euo pipefail
+out=${1:+$(realpath -m "$1")}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
-out=${1:-outputs/binding} data=${1:-outputs/binding}/data
+out=${out:-outputs/binding}; data=$out/data
 if ! [ -d "$out/bin.control" ]; then
     rm -rf "$out/new" "$out"/bin.*
     python -m examples.binding.terms "$data"

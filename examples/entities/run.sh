@@ -2,9 +2,10 @@
 # Data, a training of four minutes on two cores, and the table of README.md; goes on if interrupted.
 #   bash examples/entities/run.sh [DIR]      results go to DIR (outputs/entities)
 set -euo pipefail
+out=${1:+$(realpath -m "$1")}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
-out=${1:-outputs/entities} data=${1:-outputs/entities}/data
+out=${out:-outputs/entities}; data=$out/data
 if ! [ -d "$out/bin" ]; then
     rm -rf "$out/new"
     python -m examples.entities.sentences "$data/text"

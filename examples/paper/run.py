@@ -102,20 +102,23 @@ class Paper:
     def __post_init__(self) -> None:
         self._done = {entry.get("line") for entry in self.journal.entries}
 
-    def step(self, name: str) -> bool:
-        """Does the rest of a step; once a command is done, the later ones follow.
+    def step(self, name: str, changed: bool = False) -> bool:
+        """Does the rest of a step; once a command is done, the later ones follow, also in the steps
+        after it.
+
+        Args:
+            changed: whether an earlier command was done.
 
         Returns:
-            Whether there was anything to do but tables.
+            Whether one was done now, or earlier.
 
         Raises:
             UserError: a command failed.
         """
-        changed = False
         for line in (" ".join(line.split()) for line in self.task["steps"][name]):
             first, *rest = shlex.split(line)
             if line in self.task["steps"]:
-                changed |= self.step(line)
+                changed = self.step(line, changed)
             elif first == "table":
                 self.table(*rest)
             elif changed or line not in self._done:
@@ -173,20 +176,25 @@ def main() -> None:
     )
     add = parser.add_argument
     add("task", metavar="TASK|FILE.yaml")
-    add("scale", metavar="SCALE", nargs="?", default="mini")
-    add("step", metavar="STEP", nargs="?", default="model")
+    add("scale", metavar="SCALE", nargs="?", help="(default: mini)")
+    add("step", metavar="STEP", nargs="?", help="(default: model)")
     add("settings", metavar="NAME=VALUE", nargs="*")
     add("--out", type=Path, metavar="DIR", help="folder of the data and the results")
     add("--jobs", type=at_least(1), help="trainings at a time (default: 2; of a FILE.yaml: 1)")
     add("--minutes", type=float, help="train the task's model for so long at most")
-    add("--user-dir", type=Path, default=PACKAGE, metavar="DIR", help="with models of FILE.yaml")
+    add("--user-dir", type=Path, metavar="DIR", help="with models of FILE.yaml")
     args = parser.parse_intermixed_args()
     file = Path(args.task).resolve()
     if file.suffix == ".yaml":
+        if args.scale is not None or args.minutes is not None:
+            raise UserError(f"{args.task} takes no SCALE, STEP, NAME=VALUE or --minutes; change it")
         out = (args.out or ROOT / "outputs" / file.parent.name).absolute()
-        content, user_dir = read_yaml(str(file)), args.user_dir.absolute()
+        content, user_dir = read_yaml(str(file)), (args.user_dir or PACKAGE).absolute()
         show_table(content, file.stem, file.parent, out, args.jobs or 1, user_dir)
         return
+    args.scale, args.step = args.scale or "mini", args.step or "model"
+    if args.user_dir is not None or args.minutes is not None and args.step != "model":
+        raise UserError("--user-dir is for FILE.yaml, --minutes for the step model; leave it out")
     out = (args.out or ROOT / "outputs" / f"{args.task}-{args.scale}").absolute()
     task = read_task(args.task, args.scale, args.settings, out)
     if args.step not in task["steps"]:

@@ -78,8 +78,8 @@ class Runner:
         self._environment = {
             # Threads that wait actively for long are ruinous where cores are shared.
             "GOMP_SPINCOUNT": "3000",
-            **os.environ,
             "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // min(jobs, len(self.runs)))),
+            **os.environ,
             "PYTHONWARNINGS": "ignore",
             # Commands run in the folder of the data, from which nothing is to be imported: a relative
             # or empty path would be one of that folder.
@@ -91,7 +91,8 @@ class Runner:
         self._stopped = False
 
     def journal(self, run: Run) -> Journal:
-        """The journal of a run, whose one entry is its training; refused for other settings."""
+        """The journal of a run, which says that its training has begun, then what came of it; refused
+        for other settings."""
         depends = {
             "condition": run.condition,
             "model": run.model,
@@ -153,8 +154,8 @@ class Runner:
 
     def _train(self, run: Run, journal: Journal) -> Dict[str, Any]:
         """Trains a model, unless that is done, and returns what was seen of it."""
-        if journal.entries:
-            return journal.entries[0]
+        if len(journal.entries) > 1:
+            return journal.entries[1]
         places = {
             "common": {
                 "user_dir": self._user_dir,
@@ -181,6 +182,8 @@ class Runner:
                 if updates != "last" and "correct" in found:
                     _say(f"{run.name}: {updates} updates, {found['correct']:.1%} correct")
 
+        if not journal.entries:
+            journal.append({"begun": True})
         seconds = self._call(log, command, show)
         lines = log.read_text(encoding="utf-8").splitlines()
         weights = [match[1].replace(",", "") for match in map(_PARAMETERS.search, lines) if match]

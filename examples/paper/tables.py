@@ -23,7 +23,7 @@ from sit_fairseq.errors import UserError
 _LARGEST, _DEEPEST, _MOST_RUNS = 2**18, 20, 10_000
 
 # What a table may name beside the package's own: judges, and modules that measure.
-JUDGES = ("examples.lang2ltl.pairs:EquivalenceJudge", "examples.sql.queries:SqlJudge")
+JUDGES = ("examples.sql.queries:SqlJudge",)
 MODULES = tuple(map("examples.{}".format, ("code.measure", "code.misuse", "planning.growth")))
 
 # The options of trainings and of ``sit evaluate`` whose value is imported.

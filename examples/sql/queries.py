@@ -5,7 +5,7 @@
 writes pairs such as
 
     find x3 x7 : T4 c2 x3 c9 x7 ; T4 c2 x7 ; x3 < x7
-    select x1 . c2 , x1 . c9 from T4 x1 , T4 x5 where x1 . c9 = x5 . c2 and x1 . c2 < x1 . c9
+    select x0 . c2 , x0 . c9 from T4 x0 , T4 x1 where x0 . c9 = x1 . c2 and x0 . c2 < x0 . c9
 
 A query has atoms, a table with some columns and the variable that stands for the value of each, and
 may compare two variables. In SQL each atom has an alias, a variable that the query lacks; variables

@@ -2,10 +2,11 @@
 # Data, trainings and the table of README.md; goes on if interrupted.
 #   bash examples/sql/run.sh [DIR]      results go to DIR (outputs/sql)
 set -euo pipefail
+out=${1:+$(realpath -m "$1")}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
-out=${1:-outputs/sql}
+out=${out:-outputs/sql}
 if ! [ -d "$out/bin" ]; then
     rm -rf "$out/new"
     python -m examples.sql.queries "$out/data"

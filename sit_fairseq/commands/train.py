@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> None:
     teacher = from_options(domain.train, args)
     started, out = time.monotonic(), Path(args.out)
     asked = {"domain": domain.versioned, "given": list(map(os.path.abspath, args.given))}
-    asked.update(asdict(teacher), minutes=args.minutes)
+    asked.update(asdict(teacher), minutes=args.minutes, training=list(teacher.training))
     if os.pathsep in args.out:
         raise UserError(f"fairseq takes {args.out} for several folders; name another", "out")
     make_folder(args.out)

@@ -109,11 +109,11 @@ def _label(found: Any) -> Label:
 
 
 def _told(make: Callable[[Any], Any], given: Any) -> Any:
-    """What a domain's code makes, or a text if it does wrong or fails."""
+    """What a domain's code makes, or a UserError, or a text if it does wrong or fails."""
     try:
         return make(given)
-    except UserError:
-        raise
+    except UserError as error:
+        return error  # for the process that asked
     except _Wrong as error:
         return str(error)
     except Exception as error:  # whatever their code raises
@@ -123,8 +123,10 @@ def _told(make: Callable[[Any], Any], given: Any) -> Any:
 
 
 def _made(results: Iterable[Any], domain: str) -> Iterator[Any]:
-    """The results of :func:`_told`; a UserError for a text."""
+    """The results of :func:`_told`; raises the UserError, or one for a text."""
     for found in results:
+        if isinstance(found, UserError):
+            raise found
         if isinstance(found, str):
             raise UserError(f"the domain {domain} {found}; mend it")
         yield found
@@ -134,16 +136,15 @@ def _kept_labels(
     pool: LabelPool, journal: Optional[Journal], domain: str, number: int, sources: List[str]
 ) -> Iterable[Label]:
     """The labels of a round, from the journal if an interrupted run made them."""
-    new = _made(map(partial(_told, _label), pool.results(sources)), domain)
-    if journal is None:
-        return new
-    if number < len(journal.entries):
+    if journal is not None and number < len(journal.entries):
         entry = journal.entries[number]
         if list(entry) != sources:
             raise journal.damaged(number + 2)
         return [Label(*label) for label in entry.values()]
-    labels = list(new)
-    journal.append(dict(zip(sources, labels)))
+    labels = _made(map(partial(_told, _label), pool.results(sources)), domain)
+    if journal is not None:
+        labels = list(labels)
+        journal.append(dict(zip(sources, labels)))
     return labels
 
 

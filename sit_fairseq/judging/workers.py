@@ -14,12 +14,12 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from enum import Enum
-from functools import lru_cache
 from itertools import count
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
+from threading import Event, Thread
 from traceback import format_exception_only
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
@@ -98,33 +98,34 @@ def _serve(descriptor: int, parent: int) -> None:
             connection.send(shortened("".join(format_exception_only(type(error), error)).strip()))
 
 
-@lru_cache(maxsize=None)
-def _starter(process: int) -> ThreadPoolExecutor:
-    """The thread that starts the workers of a process. They end with this thread: one of the caller's
-    could end before another has their results."""
-    return ThreadPoolExecutor(1)
-
-
 class _Worker:
     """A process and the parent's end of its pipe: whether it is ``ready`` to work, and when it
     ``started`` on its item, on the monotonic clock."""
 
     def __init__(self, function: Callable[[Any], Any], memory: Optional[float]) -> None:
         self.connection, child = Pipe()
-        self.ready, self.started = False, math.inf
+        self.ready, self.started, self._stopped = False, math.inf, Event()
         with child:
             call = f"_serve({child.fileno()}, {os.getpid()})"
-            self.process = (
-                _starter(os.getpid())
-                .submit(
-                    subprocess.Popen,
-                    python(f"from {__name__} import _serve; {call}"),
-                    pass_fds=[child.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    start_new_session=True,  # an interrupt is the parent's to handle
-                )
-                .result()
-            )
+            command, begun = python(f"from {__name__} import _serve; {call}"), Future()
+
+            def start() -> None:
+                try:
+                    process = subprocess.Popen(
+                        command,
+                        pass_fds=[child.fileno()],
+                        stdin=subprocess.DEVNULL,
+                        start_new_session=True,  # an interrupt is the parent's to handle
+                    )
+                except OSError as error:
+                    begun.set_exception(error)
+                else:
+                    begun.set_result(process)
+                self._stopped.wait()
+
+            # A worker ends with the thread that starts it: the caller's could end too soon.
+            Thread(target=start, daemon=True).start()
+            self.process = begun.result()
         self.send((function, memory))
 
     def send(self, message: Any) -> None:
@@ -138,6 +139,7 @@ class _Worker:
         """Ends the process, whatever it is doing."""
         self.process.kill()
         self.process.wait()
+        self._stopped.set()
         self.connection.close()
 
 

@@ -98,7 +98,7 @@ def load_model(
     if named and not vocabulary.fresh_symbols:
         reason = "the model writes no fresh symbols, so leave their names out"
         raise UserError(reason, "fresh_names")
-    if fresh_symbols and not vocabulary.fresh_symbols:
+    if fresh_symbols is not None and cfg.symbol_embedding == "fixed":
         reason = "the model of fixed symbols has no limit of them, so leave it out"
         raise UserError(reason, "fresh_symbols")
     if has_source(cfg):

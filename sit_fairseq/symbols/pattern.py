@@ -29,7 +29,7 @@ _FILLER = re.compile(r"madeupword\d{4,}")
 
 # What re takes for text, and regex for errors that a match may have or for a class of characters.
 _BRACE = re.compile(r"(\\N\{[^}]*\}|\\.)|\{(?!\d*,?\d*\})", re.DOTALL)
-_POSIX = re.compile(r"\[:\^?[a-z]+:\]")
+_POSIX = re.compile(r"(?<!\\)\[(?:\\.|[^\]\\])*\[:\^?[a-z]+:\]")
 
 _NAMED = re.compile(r"([A-Za-z_]\w*)=(.+)", re.DOTALL)
 

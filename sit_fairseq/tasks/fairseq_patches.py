@@ -239,9 +239,8 @@ def _generate(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
     run = current_run()
     if run is not None:
         run.end()
-        if (
-            run.scorer is not None and not run.scorer.told
-        ):  # fairseq asks where there are references
+        # fairseq asks where there are references.
+        if run.scorer is not None and not run.scorer.told:
             how = f"{cfg.dataset.gen_subset} with beam={cfg.generation.beam}"
             print(f"Generate {how}: {run.scorer.result_string()}", file=output)
     return scorer

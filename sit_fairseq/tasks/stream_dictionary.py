@@ -68,7 +68,7 @@ class StreamDictionary(TokenTable, Dictionary):
 
     def add_symbol(self, word: str, n: int = 1, overwrite: bool = False) -> int:
         """As in fairseq, but once the pattern is set no base token can be added: the model would
-        have no row for it. A number beyond all indices stands for one, as fairseq-generate compares
+        have no row for it. An unknown word gets a number beyond all indices: fairseq-generate compares
         the words of post-processed answers with those of references."""
         if self._pattern is not None and word not in self.indices and not self.is_symbol(word):
             return self._compared.setdefault(word, _BEYOND + len(self._compared))

@@ -41,7 +41,7 @@ class FairseqAdamW(FairseqOptimizer):
 
     @property
     def supports_memory_efficient_fp16(self) -> bool:
-        """Never: fairseq asks for it where weights are to be in half precision."""
+        """Refuses weights in half precision, for which fairseq asks this."""
         reason = "adamw and muon need weights in float32; leave the option out, or name adam"
         raise UserError(reason, "memory_efficient_fp16 memory_efficient_bf16 optimizer")
 

@@ -8,7 +8,7 @@ from sit_fairseq.judging.equality_judges import ExactJudge
 
 DOMAIN = Domain(
     name="planning",
-    version=2,
+    version=3,
     symbols=SYMBOLS,
     judges={"exact": ExactJudge},
     solve=PlanSolver,

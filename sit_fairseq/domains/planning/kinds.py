@@ -38,8 +38,8 @@ def label(kind: Kind) -> str:
 
 
 def said_of_types(kinds: Iterable[Kind]) -> List[str]:
-    """The static unary predicates that hold for some objects of what has a type, or of what another
-    such predicate holds for: what objects can, not are."""
+    """The static unary predicates that split what has a type, or what another such predicate holds for:
+    some of these objects have them. One that always comes with a type is among them."""
     kinds = list(kinds)
     having = {part: {kind for kind in kinds if part in kind} for kind in kinds for part in kind}
     untyped = {part for kind in kinds if all(map(_of_atom, kind)) for part in kind}

@@ -1,13 +1,14 @@
 """What to do next in problems of any domain: by all states of a small problem, by plans, or a planner.
 
 A state says nothing of which part of the goal comes first. So one part is reached after the other, the
-nearest first: labels of equal states then agree, for a plan that is a little longer. Plans lack their
-useless actions. A planner gets problems in names of our own, without types and costs.
+nearest first, but in plans that are given. Labels of equal states then agree; plans are a little
+longer. They lack their useless actions. A planner gets problems in names of our own, without types and costs.
 """
 
 import resource
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -49,6 +50,10 @@ _SHORT = (
     "lazy_greedy([h,l],preferred=[h,l]),lazy_wastar([h],preferred=[h],w=2,max_time=1),"
     "lazy_wastar([h],preferred=[h],w=1,max_time=1)],repeat_last=false)))"
 )
+
+
+# Actions of a plan; to shorten one takes the square.
+_LONG = 300
 
 
 class Planner(NamedTuple):
@@ -104,12 +109,14 @@ def _parts(problem: Problem, state: State) -> FrozenSet[Atom]:
 
 
 def part_by_part(
-    planner: "Planner", domain: PlanningDomain, problem: Problem, seconds: float
+    planner: Planner, domain: PlanningDomain, problem: Problem, seconds: float, end: float
 ) -> Optional[List[Action]]:
-    """A planner's plan, in so many seconds for each part of the goal; the whole goal's, if a part leads
-    where others are out of reach."""
+    """A planner's plan, in so many CPU seconds for each part of the goal, until the monotonic clock's
+    ``end``; that of the whole goal if a part leads where others are out of reach."""
     state, plan = problem.initial, []
     while not problem.reached(state):
+        if time.monotonic() > end:
+            return None
         now = replace(problem, initial=state)
         after, left = rounds(domain, now), problem.goal - state
         if left and after is not None and left <= after.keys():
@@ -117,7 +124,8 @@ def part_by_part(
             now = replace(now, goal=(problem.goal & state) | {first}, without=frozenset())
         found = planner.plan(domain, now, seconds)
         if found is None:
-            return None if now == problem else planner.plan(domain, problem, seconds)
+            whole = None if now == problem else planner.plan(domain, problem, seconds)
+            return whole and shortened(domain, problem, whole)
         for action in shortened(domain, now, found):
             state = apply(domain, state, action)
             plan.append(action)
@@ -138,7 +146,10 @@ def exchanged(problem: Problem, fixed: FrozenSet[str], rng: Random) -> Problem:
 
 
 def shortened(domain: PlanningDomain, problem: Problem, plan: List[Action]) -> List[Action]:
-    """A plan without actions that can be left out, with all that need them (Nakhost and Müller 2010)."""
+    """A plan without actions that can be left out, with all that need them (Nakhost and Müller 2010);
+    a very long one as it is."""
+    if len(plan) > _LONG:
+        return plan
     place = 0
     while place < len(plan):
         state, rest = problem.initial, plan[:place]

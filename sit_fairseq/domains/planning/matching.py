@@ -43,7 +43,6 @@ class Match:
     """A problem of a file as one of a domain that a model has learnt, the known domain.
 
     Attributes:
-        file: the domain and the problem of the file, with kinds for sorts.
         learnt: the known domain.
         domain: likewise; its operators have the constants of the file, and keep what the file asks to
             differ or to be the same.
@@ -53,7 +52,6 @@ class Match:
         sorts: the sort of each kind of objects of the file.
     """
 
-    file: Tuple[PlanningDomain, Problem]
     learnt: Learnt
     domain: PlanningDomain
     problem: Problem
@@ -169,9 +167,8 @@ def _match(
     initial, goal, without = (frozenset(translated(atoms)) for atoms in parts)
     seen = replace(known, operators=ours)
     made = Problem(objects, initial | told, goal, without)
-    files = (domain, problem)
     named = {kind: sort for kind, (sort, _) in sorts.items()}
-    return Match(files, learnt, seen, made, found.operators, found.predicates, named)
+    return Match(learnt, seen, made, found.operators, found.predicates, named)
 
 
 def _names(domain: PlanningDomain, operator: str) -> List[str]:

@@ -64,13 +64,12 @@ class Writer:
     ) -> None:
         self.domain, self.problem, self._learnt, self._words = domain, problem, learnt, words
         # Actions tell constants apart.
-        places = {name: place for place, name in enumerate(domain.constants)}
-        fixed = {
-            name: (problem.sorts[name], places[name]) for name in places if name in problem.sorts
-        }
+        places = enumerate(domain.constants)
+        fixed = {one: (problem.sorts[one], n) for n, one in places if one in problem.sorts}
         self._kinds: Dict[str, Any] = {**problem.sorts, **fixed}
-        named = naming(problem, self._kinds) if numbered else _in_order(problem, problem.sorts)
-        self._names = named
+        self._names = (
+            naming(problem, self._kinds) if numbered else _in_order(problem, problem.sorts)
+        )
         self._objects = {new: old for old, new in self._names.items()}
         self.untold: Set[str] = set()
         self._goal = self._told(problem.goal, _WANTED)

@@ -88,12 +88,12 @@ def distinct(
             else:
                 found.update(dict.fromkeys(rest, count * len(alike)))
 
+    numbers, whole = refined(kinds, atoms)
+    if not whole:
+        return dict.fromkeys(actions, 1)
     operators: Dict[str, List[Action]] = defaultdict(list)
     for action in actions:
         operators[action[0]].append(action)
-    numbers, whole = refined(kinds, atoms)
-    if not whole:
-        return {action: 1 for some in operators.values() for action in some}
     for some in operators.values():
         choose(some, 1, numbers, 1)
     return found

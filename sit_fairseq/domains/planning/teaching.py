@@ -61,9 +61,10 @@ class PlanTeacher:
         sit answer planning ferry/domain.pddl p.pddl --path my/ferry
 
     Each domain stands before a folder with problems of it, any number of them. Labels reach
-    one part of the goal after the other: in a problem with few states by shortest ways, in others by
-    the planner that is installed, up-fast-downward or pyperplan; or by the plans of ``--plans``. Goals with objects exchanged, and
-    first states after random actions, make more of each problem.
+    one part of the goal after the other. Shortest ways label problems with few states. Others need the
+    planner that is installed, up-fast-downward or pyperplan. Plans of ``--plans`` are taken as they
+    are, but for useless actions. Goals with objects exchanged, and first states after random actions,
+    make more of each problem.
 
     A problem that cannot be read or labelled is listed with the reason, and left out. The same command
     goes on after an interruption.
@@ -82,7 +83,7 @@ class PlanTeacher:
     # Options of fairseq-train: the model and all of its training but its length.
     training: ClassVar[Sequence[str]] = (
         *("--arch", "symbol_invariant_transformer", "--stream-places", "own"),
-        *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256", "--encoder-layers", "6"),
+        *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256", "--encoder-layers", "3"),
         *("--decoder-layers", "2", "--encoder-attention-heads", "4", "--encoder-positions", "rope"),
         *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
         *("--max-source-positions", str(_LONGEST), "--criterion", "adacos", "--min-scale", "10"),
@@ -211,7 +212,7 @@ class _Lesson:
                 if time.monotonic() > end or sum(map(len, self.groups)) > _ENOUGH:
                     late += turn == 0
                     continue
-                kind, reason = self._problem(path, matched[path], turn, planner, rng)
+                kind, reason = self._problem(path, matched[path], turn, planner, rng, end)
                 if reason:
                     left.remove(path)
                     yield f"; {path}: left out: {reason}"
@@ -234,7 +235,13 @@ class _Lesson:
         )
 
     def _problem(
-        self, path: str, found: Match, turn: int, planner: Optional[Planner], rng: Random
+        self,
+        path: str,
+        found: Match,
+        turn: int,
+        planner: Optional[Planner],
+        rng: Random,
+        end: float,
     ) -> Tuple[str, str]:
         """Labels a problem by all its states, or else by one more plan. Returns how, "" if it was not
         labelled, and why the problem is to be left out, if it is."""
@@ -272,14 +279,14 @@ class _Lesson:
         elif not planner.reads_not and (problem.without or _asks_not(domain)):
             return "", f"{planner.name} reads no (not ...) of it: install up-fast-downward"
         else:
-            plan = part_by_part(planner, domain, problem, 10.0)
+            plan = part_by_part(planner, domain, problem, 10.0, end)
             if plan is None:  # a variant may have none
-                return "", "" if turn else f"{planner.name} finds no plan in 10 seconds"
+                return "", "" if turn else f"{planner.name} finds no plan in time"
         if execute(domain, problem, plan) is not None:
             reason = f"the plan {given or f'of {planner.name}'} does not reach its goal"
             return "", "" if turn else reason
         labelled, state = [], problem.initial
-        for action in shortened(domain, problem, plan) if len(plan) <= 300 else plan:
+        for action in plan if given is None else shortened(domain, problem, plan):
             labelled.append((state, action))
             state = apply(domain, state, action)
         self._add(found, problem, labelled, _TIMES)

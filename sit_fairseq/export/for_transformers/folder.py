@@ -102,7 +102,9 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
         usual = usual and how.remove_extra_whitespaces and not trained.treat_whitespace_as_suffix
         if not usual or trained.byte_fallback:
             reason = "normalizes text, or spells bytes, as the exported tokenizer does not"
-            raise UserError(f"{pieces} {reason}; train it with SentencePiece's defaults")
+            raise UserError(
+                f"{pieces} {reason}; train it with --model_type bpe and SentencePiece's other defaults"
+            )
         kind = sentencepiece_model_pb2.ModelProto.SentencePiece
         scores = {kind.NORMAL: lambda piece: piece.score, kind.USER_DEFINED: lambda piece: None}
         found["pieces"] = {p.piece: scores[p.type](p) for p in model.pieces if p.type in scores}

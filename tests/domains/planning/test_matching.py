@@ -7,7 +7,7 @@ from domains.planning.pddl_written import Author, unions
 from domains.planning.problems import DOMAINS, LEARNT, MODEL, PROBLEMS, problem
 
 from sit_fairseq.domains.planning.applicable import applicable
-from sit_fairseq.domains.planning.kinds import kinds_of
+from sit_fairseq.domains.planning.kinds import by_kind, kinds_of
 from sit_fairseq.domains.planning.learnt import learn
 from sit_fairseq.domains.planning.matching import match
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
@@ -19,7 +19,7 @@ def matched(domain_text, problem_text):
     """The domain and problem of texts, by kind, and as those of a known domain."""
     read = read_problem(problem_text, "p.pddl", read_domain(domain_text, "d.pddl"))
     found = match(read, "d.pddl", LEARNT)
-    return *found.file, found
+    return *by_kind(read), found
 
 
 def renamed(problem, names):

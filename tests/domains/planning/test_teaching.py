@@ -1,5 +1,6 @@
 """Training data of any domain: where labels come from, and what is left out."""
 
+from math import inf
 from random import Random
 
 import pytest
@@ -223,9 +224,10 @@ def test_a_planner_is_asked_for_part_after_part_and_else_for_all(hard):
         asked.append(len(part.goal))
         return None if asked[-1] in hard else shortest(domain, part)[1]
 
-    found = part_by_part(Planner("toy", plan, True), domain, task, 1.0)
+    found = part_by_part(Planner("toy", plan, True), domain, task, 1.0, inf)
     assert asked == {(): [1, 2, 3], (2,): [1, 2, 3]}.get(hard, [1, 3])
     assert found is None if 3 in hard else execute(domain, task, found) is None
+    assert part_by_part(Planner("toy", plan, True), domain, task, 1.0, -inf) is None
 
 
 def test_folders_without_problems_and_odd_words_are_refused(folder):
