@@ -1,14 +1,11 @@
 """What to do next in problems of any domain: by all states of a small problem, by plans, or a planner.
 
-A state says nothing of which part of the goal comes first. So one part is reached after the other, the
-nearest first, but in plans that are given. Labels of equal states then agree; plans are a little
-longer. They lack their useless actions. A planner gets problems in names of our own, without types and costs.
+Plans lack their useless actions. A planner gets problems in names of our own, without types and costs.
 """
 
 import resource
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -26,11 +23,10 @@ from typing import (
     Mapping,
     NamedTuple,
     Optional,
-    Set,
     Tuple,
 )
 
-from sit_fairseq.domains.planning.proofs import Graph, rounds
+from sit_fairseq.domains.planning.proofs import Graph
 from sit_fairseq.domains.planning.strips import (
     Action,
     Atom,
@@ -52,10 +48,6 @@ _SHORT = (
 )
 
 
-# Actions of a plan; to shorten one takes the square.
-_LONG = 300
-
-
 class Planner(NamedTuple):
     """A planner that is installed: its name, what finds a plan in some CPU seconds, and whether it
     reads what must not hold."""
@@ -68,68 +60,23 @@ class Planner(NamedTuple):
 def nearest(
     graph: Graph, problem: Problem, rng: Random, most: int
 ) -> Iterator[Tuple[State, Action]]:
-    """Some of the states from which the goal can be reached, each with an action of a shortest way to
-    one where more of it holds."""
+    """Some of the states from which the goal can be reached, each with an action of a shortest way."""
     states, after, _ = graph
     before: List[List[int]] = [[] for _ in states]
     for place, ways in enumerate(after):
         for _, found in ways:
             before[found].append(place)
-    ring = [place for place, state in enumerate(states) if problem.reached(state)]
-    parts = {place: _parts(problem, states[place]) for place in ring}
+    steps = {place: 0 for place, state in enumerate(states) if problem.reached(state)}
+    ring = list(steps)
     for place in ring:
         for one in before[place]:
-            if one not in parts:
-                parts[one] = _parts(problem, states[one])
+            if one not in steps:
+                steps[one] = steps[place] + 1
                 ring.append(one)
-
-    def first_actions(start: int) -> Set[Action]:
-        """Those of the shortest ways from a state to more parts of the goal."""
-        layer, seen = {start: set()}, {start}
-        while True:
-            new: Dict[int, Set[Action]] = {}
-            for place, firsts in layer.items():
-                for action, found in after[place]:
-                    if found in parts and found not in seen:
-                        new.setdefault(found, set()).update(firsts or {action})
-            ends = [firsts for place, firsts in new.items() if parts[place] > parts[start]]
-            if ends:
-                return set().union(*ends)
-            layer = new
-            seen.update(new)
-
-    left = [place for place in ring if not problem.reached(states[place])]
+    left = [place for place in ring if steps[place]]
     for place in rng.sample(left, min(most, len(left))):
-        yield states[place], rng.choice(sorted(first_actions(place)))
-
-
-def _parts(problem: Problem, state: State) -> FrozenSet[Atom]:
-    """The parts of the goal that a state has."""
-    return (problem.goal & state) | {("not", *atom) for atom in problem.without - state}
-
-
-def part_by_part(
-    planner: Planner, domain: PlanningDomain, problem: Problem, seconds: float, end: float
-) -> Optional[List[Action]]:
-    """A planner's plan, in so many CPU seconds for each part of the goal, until the monotonic clock's
-    ``end``; that of the whole goal if a part leads where others are out of reach."""
-    state, plan = problem.initial, []
-    while not problem.reached(state):
-        if time.monotonic() > end:
-            return None
-        now = replace(problem, initial=state)
-        after, left = rounds(domain, now), problem.goal - state
-        if left and after is not None and left <= after.keys():
-            first = min(left, key=lambda atom: (after[atom], atom))
-            now = replace(now, goal=(problem.goal & state) | {first}, without=frozenset())
-        found = planner.plan(domain, now, seconds)
-        if found is None:
-            whole = None if now == problem else planner.plan(domain, problem, seconds)
-            return whole and shortened(domain, problem, whole)
-        for action in shortened(domain, now, found):
-            state = apply(domain, state, action)
-            plan.append(action)
-    return plan
+        good = [a for a, found in after[place] if steps.get(found, len(states)) < steps[place]]
+        yield states[place], rng.choice(good)
 
 
 def exchanged(problem: Problem, fixed: FrozenSet[str], rng: Random) -> Problem:
@@ -146,10 +93,7 @@ def exchanged(problem: Problem, fixed: FrozenSet[str], rng: Random) -> Problem:
 
 
 def shortened(domain: PlanningDomain, problem: Problem, plan: List[Action]) -> List[Action]:
-    """A plan without actions that can be left out, with all that need them (Nakhost and Müller 2010);
-    a very long one as it is."""
-    if len(plan) > _LONG:
-        return plan
+    """A plan without actions that can be left out, with all that need them (Nakhost and Müller 2010)."""
     place = 0
     while place < len(plan):
         state, rest = problem.initial, plan[:place]

@@ -1,12 +1,11 @@
 """What a problem's states tell without a model: that it has no plan, or a shortest one."""
 
 from dataclasses import replace
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.strips import (
     Action,
-    Atom,
     PlanningDomain,
     Problem,
     State,
@@ -27,30 +26,22 @@ def beyond_reach(domain: PlanningDomain, problem: Problem) -> Optional[str]:
     for atom in sorted(problem.without & problem.initial):
         if atom[0] not in deleted:
             return f"(not {written(atom)})"
-    found = rounds(domain, problem)
-    left = set() if found is None else problem.goal - found.keys()
-    return written(min(left)) if left else None
-
-
-def rounds(domain: PlanningDomain, problem: Problem) -> Optional[Dict[Atom, int]]:
-    """How many actions after each other an atom takes at least if nothing ceases to hold, for all up to
-    those of the goal; None if that would take too long. What is not there never holds."""
     lasting = {
         name: replace(operator, delete=(), without=())
         for name, operator in domain.operators.items()
     }
-    relaxed, looked, last = replace(domain, operators=lasting), 0, 0
-    found = dict.fromkeys(problem.initial, 0)
-    while not problem.goal <= found.keys() and last == max(found.values(), default=0):
-        last += 1
-        more: Set[Atom] = set()
-        for action in applicable(relaxed, frozenset(found), problem.sorts):
+    relaxed, state, looked = replace(domain, operators=lasting), problem.initial, 0
+    while not problem.goal <= state:
+        more = set(state)
+        for action in applicable(relaxed, state, problem.sorts):
             more |= apply(relaxed, frozenset(), action)
             looked += 1
             if looked > _ACTIONS:
                 return None
-        found.update(dict.fromkeys(more - found.keys(), last))
-    return found
+        if more == state:
+            return written(min(problem.goal - state))
+        state = frozenset(more)
+    return None
 
 
 class Graph(NamedTuple):

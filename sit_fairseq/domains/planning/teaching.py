@@ -16,7 +16,6 @@ from sit_fairseq.domains.planning.labelling import (
     exchanged,
     installed,
     nearest,
-    part_by_part,
     read_plan,
     shortened,
 )
@@ -60,11 +59,10 @@ class PlanTeacher:
         sit train planning a.pddl a/ b.pddl b/ --out my/both
         sit answer planning ferry/domain.pddl p.pddl --path my/ferry
 
-    Each domain stands before a folder with problems of it, any number of them. Labels reach
-    one part of the goal after the other. Shortest ways label problems with few states. Others need the
-    planner that is installed, up-fast-downward or pyperplan. Plans of ``--plans`` are taken as they
-    are, but for useless actions. Goals with objects exchanged, and first states after random actions,
-    make more of each problem.
+    Each domain stands before a folder with problems of it, any number of them. Labels of a problem
+    with few states are shortest ways from these. For other problems they are plans of ``--plans``, or
+    of the planner that is installed: up-fast-downward or pyperplan. Goals with objects exchanged, and
+    first states after random actions, make more of each problem.
 
     A problem that cannot be read or labelled is listed with the reason, and left out. The same command
     goes on after an interruption.
@@ -212,7 +210,7 @@ class _Lesson:
                 if time.monotonic() > end or sum(map(len, self.groups)) > _ENOUGH:
                     late += turn == 0
                     continue
-                kind, reason = self._problem(path, matched[path], turn, planner, rng, end)
+                kind, reason = self._problem(path, matched[path], turn, planner, rng)
                 if reason:
                     left.remove(path)
                     yield f"; {path}: left out: {reason}"
@@ -235,13 +233,7 @@ class _Lesson:
         )
 
     def _problem(
-        self,
-        path: str,
-        found: Match,
-        turn: int,
-        planner: Optional[Planner],
-        rng: Random,
-        end: float,
+        self, path: str, found: Match, turn: int, planner: Optional[Planner], rng: Random
     ) -> Tuple[str, str]:
         """Labels a problem by all its states, or else by one more plan. Returns how, "" if it was not
         labelled, and why the problem is to be left out, if it is."""
@@ -279,14 +271,14 @@ class _Lesson:
         elif not planner.reads_not and (problem.without or _asks_not(domain)):
             return "", f"{planner.name} reads no (not ...) of it: install up-fast-downward"
         else:
-            plan = part_by_part(planner, domain, problem, 10.0, end)
+            plan = planner.plan(domain, problem, 10.0)
             if plan is None:  # a variant may have none
-                return "", "" if turn else f"{planner.name} finds no plan in time"
+                return "", "" if turn else f"{planner.name} finds no plan in 10 seconds"
         if execute(domain, problem, plan) is not None:
             reason = f"the plan {given or f'of {planner.name}'} does not reach its goal"
             return "", "" if turn else reason
         labelled, state = [], problem.initial
-        for action in plan if given is None else shortened(domain, problem, plan):
+        for action in shortened(domain, problem, plan) if len(plan) <= 300 else plan:
             labelled.append((state, action))
             state = apply(domain, state, action)
         self._add(found, problem, labelled, _TIMES)

@@ -1,6 +1,5 @@
 """Training data of any domain: where labels come from, and what is left out."""
 
-from math import inf
 from random import Random
 
 import pytest
@@ -10,14 +9,13 @@ from sit_fairseq.domains.planning.labelling import (
     Planner,
     _plain,
     nearest,
-    part_by_part,
     read_plan,
     shortened,
 )
 from sit_fairseq.domains.planning.matching import match
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
 from sit_fairseq.domains.planning.proofs import Graph, shortest, visited
-from sit_fairseq.domains.planning.strips import apply, execute
+from sit_fairseq.domains.planning.strips import execute
 from sit_fairseq.domains.planning.teaching import PlanTeacher
 from sit_fairseq.errors import UserError
 
@@ -186,7 +184,7 @@ def test_a_planner_gets_the_same_problem_in_plain_names(folder, monkeypatch):
     monkeypatch.setattr(teaching, "installed", lambda: Planner("toy", plan, True))
     lines, pairs = taught(folder)
     assert "p2.pddl: left out: toy finds no plan" in "\n".join(lines)
-    assert seen[:3] == [2, 1, 3] and len(pairs) > 30  # for each part of the goal
+    assert seen[:2] == [6, 5] and len(pairs) > 30
 
 
 def test_ways_are_shortest_and_plans_lose_useless_actions():
@@ -199,35 +197,6 @@ def test_ways_are_shortest_and_plans_lose_useless_actions():
     assert execute(domain, task, plan) is None
     assert len(shortened(domain, task, plan)) == length
     assert not visited(domain, task, 3).whole
-
-
-def test_labels_lead_from_part_to_part():
-    domain, task = loaded()
-    labels, reached = dict(nearest(visited(domain, task), task, Random(1), 9999)), []
-    for state in labels:
-        parts = len(task.goal & state)
-        for _ in range(4):  # a cable is at most four actions away
-            state = apply(domain, state, labels[state])
-            if len(task.goal & state) > parts:
-                break
-        assert len(task.goal & state) > parts
-        reached.append(task.reached(state))
-    assert any(reached) and not all(reached)
-
-
-@pytest.mark.parametrize("hard", [(), (2,), (1, 2), (1, 2, 3)])
-def test_a_planner_is_asked_for_part_after_part_and_else_for_all(hard):
-    domain, task = loaded()
-    asked = []
-
-    def plan(domain, part, seconds):
-        asked.append(len(part.goal))
-        return None if asked[-1] in hard else shortest(domain, part)[1]
-
-    found = part_by_part(Planner("toy", plan, True), domain, task, 1.0, inf)
-    assert asked == {(): [1, 2, 3], (2,): [1, 2, 3]}.get(hard, [1, 3])
-    assert found is None if 3 in hard else execute(domain, task, found) is None
-    assert part_by_part(Planner("toy", plan, True), domain, task, 1.0, -inf) is None
 
 
 def test_folders_without_problems_and_odd_words_are_refused(folder):
