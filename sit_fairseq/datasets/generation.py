@@ -98,7 +98,7 @@ def _chunk(recipe: Recipe, label: Labeller, number: int) -> List[Tuple[str, Labe
 
 
 class _Wrong(Exception):
-    """What a domain's code does wrong; words that follow "the domain"."""
+    """A mistake of a domain's code, in words that follow "the domain"."""
 
 
 def _label(found: Any) -> Label:
@@ -109,7 +109,7 @@ def _label(found: Any) -> Label:
 
 
 def _told(make: Callable[[Any], Any], given: Any) -> Any:
-    """What a domain's code makes, or a UserError, or a text if it does wrong or fails."""
+    """Calls a domain's code. Returns the UserError that it raises, or a text if it fails otherwise."""
     try:
         return make(given)
     except UserError as error:
@@ -123,7 +123,7 @@ def _told(make: Callable[[Any], Any], given: Any) -> Any:
 
 
 def _made(results: Iterable[Any], domain: str) -> Iterator[Any]:
-    """The results of :func:`_told`; raises the UserError, or one for a text."""
+    """Yields what :func:`_told` returned; raises a UserError that is among it, or one for a text."""
     for found in results:
         if isinstance(found, UserError):
             raise found

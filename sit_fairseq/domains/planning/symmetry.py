@@ -51,7 +51,7 @@ def number(value: object) -> int:
 def marked(
     name: str, numbers: Mapping[str, int], atoms: Sequence[Atom]
 ) -> Tuple[Dict[str, int], bool]:
-    """What :func:`refined` gives once an object differs from all others, as if it had a mark."""
+    """As :func:`refined`, once an object differs from all others, as if it had a mark."""
     return refined({**numbers, name: number((numbers[name], "marked"))}, atoms)
 
 
