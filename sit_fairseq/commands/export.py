@@ -59,9 +59,8 @@ def main(args: argparse.Namespace) -> None:
     else:
         from sit_fairseq.export import folders
 
-        source, name = model_file(args.checkpoint), (
-            WEIGHTS if args.hub or args.transformers else "model.pt"
-        )
+        source = model_file(args.checkpoint)
+        name = WEIGHTS if args.hub or args.transformers else "model.pt"
         refuse_same([source], [os.path.join(args.folder, name)], "folder")
         beside = os.path.dirname(source)
         if args.transformers or args.hub:

@@ -26,8 +26,8 @@ class JoinLines(argparse.Action):
 
 
 def add_options(parser: Any, recipe: Any) -> None:
-    """Adds the options of a recipe, a dataclass, to a parser or to a group of its arguments; a
-    UserError for a field that is none."""
+    """Adds the options of a recipe, a dataclass, to a parser or to a group of its arguments. A field
+    without :func:`option` is refused by a UserError."""
     for one in fields(recipe):
         if "help" not in one.metadata:
             advice = f"write {one.name}: TYPE = option(DEFAULT, HELP, type=...)"

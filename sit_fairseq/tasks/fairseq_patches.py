@@ -185,7 +185,7 @@ def _no_tpu() -> None:
 
 def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
     """Begins fairseq-train. It ends if ``--max-update`` was reached before, as one more update would be
-    made. A UserError says what hinders the training, or the reading of its checkpoints."""
+    made. A UserError names what keeps it from training, or from reading its checkpoints."""
     common = trainer.cfg.common
     for section in ("model", "task", "criterion"):
         options = getattr(trainer.cfg, section)

@@ -2,7 +2,8 @@
 
 import json
 import re
-from dataclasses import replace
+from argparse import ArgumentParser
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from generated import read
 
 from sit_fairseq.datasets.generation import _chunk, _made, _told, generate, samples
 from sit_fairseq.datasets.labelling import Label
+from sit_fairseq.datasets.options import add_options
 from sit_fairseq.datasets.recipes import Recipe, TimedRecipe
 from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.domains.by_name import domain_of, make_judge
@@ -186,6 +188,15 @@ def test_what_a_domains_code_does_wrong_is_told(monkeypatch, drawn, label, messa
     found = _told(partial(_chunk, Drawn(), label), 0)
     with pytest.raises(UserError, match=f"the domain rocks {message}.*; mend it$"):
         list(_made([found], "rocks"))
+
+
+def test_a_field_of_a_recipe_that_is_no_option_is_refused():
+    @dataclass
+    class Plain(Drawn):
+        number: int = 3
+
+    with pytest.raises(UserError, match="the field number of Plain is no option; write number:"):
+        add_options(ArgumentParser(), Plain)
 
 
 def test_where_nothing_can_be_drawn_the_search_for_it_ends(monkeypatch):
