@@ -25,7 +25,8 @@ from transformers import (
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.rows import Names, RowModel
+from sit_fairseq.models.rows import RowModel
+from sit_fairseq.rows import Names
 
 PATTERN = r"%\w+|\{\w+\}"
 WORDS = {"Pedro": 7, "David": 8, "a": 9}
@@ -291,7 +292,7 @@ def test_equal_to_a_stream_model_of_the_same_weights():
         )
     ).eval()
     size = own.vocabulary.num_base
-    rows = RowModel(copied(own), size, size + 1, [])
+    rows = RowModel(copied(own), r"@\d+", size, size + 1, [])
     source, target = encode(dictionary, SOURCES), encode(dictionary, TARGETS)
     previous = torch.cat((torch.full((len(target), 1), dictionary.eos()), target), 1)[:, :-1]
     context = own.encode(source)
