@@ -184,6 +184,13 @@ class Names:
             self._first_words() + self._read(text, own, False, self._answers)
             for text, own in zip(answers, names)
         ]
+        most = self._model.max_decoder_positions()
+        ended = [[*target, self._actual] for target in targets]
+        for given, read, what in ((texts, sources, "texts"), (answers, ended, "answers")):
+            for text, tokens in zip(given, read):
+                if len(tokens) > most:
+                    reason = f"has {len(tokens)} tokens, more than the {most} of the model"
+                    raise UserError(f"{excerpt(text)} {reason}", what)
         with torch.device("cpu"):  # whatever is in force for the caller
             context = self._model.encode(self._padded(sources, True))
             gold = context.slots.encode(self._padded(targets, True))

@@ -197,6 +197,15 @@ def test_a_text_may_be_as_long_as_the_model_reads():
     assert list(map(len, names.generate(texts, max_new_tokens=2))) == [1, 0]
 
 
+def test_a_loss_is_of_what_the_model_reads_whole():
+    names = names_of(MODELS["marian"]())
+    assert names.loss(["w30 " * 63], ["w31 " * 63]).isfinite()
+    with pytest.raises(UserError, match=r"has 65 tokens, more than the 64 .*; change answers"):
+        names.loss(["w30"], ["w31 " * 64])
+    with pytest.raises(UserError, match="change texts"):
+        names.loss(["w30 " * 64], ["w31"])
+
+
 def test_a_loss_is_of_as_many_answers_with_the_names_of_their_texts():
     names = names_of(MODELS["marian"]())
     for texts, answers in (([], []), (["w30"], ["w30", "w31"])):
@@ -364,6 +373,16 @@ def test_texts_come_in_any_list(model):
         names.generate(TEXTS[0])
     with torch.device("meta"):
         assert names.generate(TEXTS, **options) == names_of(model).generate(TEXTS, **options)
+
+
+@pytest.mark.parametrize("ends", [None, 60, [60, 61]])
+def test_a_model_ends_its_answers(ends):
+    model = MODELS["gpt2"]()
+    model.generation_config.eos_token_id = ends
+    with pytest.raises(UserError, match="eos_token_id"):
+        Names(model, Tokenizer(False), PATTERN)
+    model.generation_config.eos_token_id = [2, 60]
+    assert Names(model, Tokenizer(False), PATTERN).generate(["w30"], max_new_tokens=9)[0]
 
 
 def test_a_model_without_a_head_generates_nothing():

@@ -17,6 +17,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from tqdm import tqdm
@@ -30,8 +31,8 @@ from sit_fairseq.storage.files import make_folder, replacing
 # The share of the time that labels may take, and of what is left that the updates are planned for.
 _LABELS, _UPDATES = 0.25, 0.9
 
-# Updates that tell how long one takes: between the first of them and the second.
-_TRIED = (8, 20)
+# Updates that tell how long one takes: the first of them and the last, and how many are timed together.
+_TRIED, _TIMED = (8, 40), 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,11 +133,12 @@ def _schedule(updates: int) -> List[str]:
 def _seconds_of_an_update(out: Path, teacher: Any, domain: Domain) -> float:
     """How long an update takes, by a training that is thrown away."""
     first, last = _TRIED
-    words = ["--lr-scheduler", "fixed", "--max-update", str(last), "--log-interval", "4"]
+    words = ["--lr-scheduler", "fixed", "--max-update", str(last), "--log-interval", str(_TIMED)]
     words += ["--no-save", "--disable-validation"]
     times = {n: time.monotonic() for n in _training(out, teacher, domain, words, "trial")}
     shutil.rmtree(out / "trial")
-    return (times[last] - times[first]) / (last - first)
+    timed = range(first, last, _TIMED)  # other work may slow a few of these
+    return median(times[n + _TIMED] - times[n] for n in timed) / _TIMED
 
 
 def _training(

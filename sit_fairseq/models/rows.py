@@ -15,6 +15,7 @@ from typing import Any, List, Optional
 import torch
 from torch import Tensor, nn
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.slots import Slots, left_align
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -102,6 +103,9 @@ class RowModel(nn.Module):
         symbols: patterns of the names, one a line.
         actual, placeholder: ids of the two words.
         hidden: ids that no answer holds.
+
+    Raises:
+        UserError: no token ends the answers of the model.
     """
 
     def __init__(
@@ -116,7 +120,12 @@ class RowModel(nn.Module):
         self._first = self.vocabulary.num_base - self._size
         self._seq2seq = model.config.is_encoder_decoder
         ends = model.generation_config.eos_token_id
-        self._ends = torch.tensor(ends if isinstance(ends, list) else [ends], device="cpu")
+        known = [
+            one for one in (ends if isinstance(ends, list) else [ends]) if one in range(self._size)
+        ]
+        if not known:
+            raise UserError("set generation_config.eos_token_id to a token of the model", "model")
+        self._ends = torch.tensor(known, device="cpu")
         start = model.generation_config.decoder_start_token_id
         if start is None:
             start = getattr(model.config, "decoder_start_token_id", None)

@@ -9,16 +9,23 @@ from typing import Dict, Iterator, List, Match, NamedTuple, Optional, Pattern, S
 
 from sit_fairseq.errors import UserError
 
+# A letter or digit of a script that sets no words together and none at a conversion: Latin, Greek, Cyrillic.
+_LETTER = r"[^\W\u0590-\U0010ffff]"
+
 _NESTED = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+
+# What no URL holds: spaces, quotes, and the marks of Chinese and Japanese.
+_AFTER = r"\s<>\"'»“”\u3000-\u303f\uff01-\uff65"
 
 # The kinds of placeholders, by name.
 KINDS: Dict[str, str] = {
-    # Conversions of C and Python. No flag is a space: "100 % sure" has none.
-    "printf": r"%(?:\d+\$|\(\w+\))?[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?"
-    r"(?:hh|h|ll|l|q|j|z|t|L)?[diouxXeEfFgGaAcspn@]",
-    "icu": rf"\$?{_NESTED}",
+    # Conversions of C, Java and Python. No flag is a space: "100 % sure" has none.
+    "printf": r"%(?:\d+\$|\(\w+\))?[-+#0',]*(?:\d+|\*)?(?:\.(?:\d+|\*))?"
+    r"(?:hh|h|ll|l|q|j|z|t|L)?[diouxXeEfFgGaAcspnr@%]",
+    "icu": rf"[$%#]?{_NESTED}",
     "tags": r"</?[A-Za-z][^<>]*>|&(?:#\d+|[A-Za-z]\w*);",
-    "urls": r"(?:https?|ftp)://[^\s<>\"'»”]*[^\s<>\"'»”.,;:!?)\]]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    "urls": rf"(?:https?|ftp)://[^{_AFTER}]*[^{_AFTER}.,;:!?)\]]"
+    rf"|(?:{_LETTER}|[.+-])+@(?:{_LETTER}|-)+(?:\.(?:{_LETTER}|-)+)+",
 }
 
 # Forms of masks, the most reliable one first: what a translator makes of each depends on it alone.
@@ -67,8 +74,10 @@ def placeholder_pattern(patterns: Sequence[str] = tuple(KINDS)) -> Placeholders:
 
 
 def in_order(placeholder: str) -> bool:
-    """Whether a placeholder is told from others by its place alone, as ``%s`` and ``{:d}`` are."""
-    return re.fullmatch(r"%(?!\d+\$|\().*|\{([:!].*)?\}", placeholder, re.DOTALL) is not None
+    """Whether a placeholder is told from others by its place alone, as ``%s`` and ``{:d}`` are, and
+    ``%1``, ``%{name}`` and ``%%`` are not."""
+    told = r"\d+\$|[({<]|L?\d+$|\w*%$"
+    return re.fullmatch(rf"%(?!{told}).*|\{{([:!].*)?\}}", placeholder, re.DOTALL) is not None
 
 
 class Span(NamedTuple):
@@ -88,18 +97,18 @@ class Span(NamedTuple):
 
 def spans(line: str, pattern: Union[Pattern, Placeholders]) -> List[Span]:
     """The parts of a line to be masked: placeholders, with the quotes around one, as in ``"%s"``, and
-    with the letters and digits that stand directly at a conversion, as in ``file%d``."""
+    with the letters, digits and ``%%`` that stand directly at a conversion, as in ``file%d%%``."""
     found: List[Span] = []
     last = 0  # the end of the part before
     for match in pattern.finditer(line):
         start, end = match.span()
         ordered = in_order(match.group())
-        if match.group()[0] == "%":
-            start -= len(re.search(r"\w*$", line[last:start])[0]) if start > last else 0
-            end += len(re.match(r"\w*", line[end:])[0])
+        if match.group()[0] == "%" and match.group()[-1] != "}":
+            start -= len(re.search(rf"{_LETTER}*$", line[last:start])[0]) if start > last else 0
+            end += len(re.match(rf"{_LETTER}*", line[end:])[0])
         if last < start and _PAIRS.get(line[start - 1]) == line[end:][:1]:
             start, end = start - 1, end + 1
-        if start < last:  # one word has both
+        if start < last or start == last > 0 and match.group() == "%%":  # one word has both
             before = found.pop()
             start, ordered = before.start, ordered or before.ordered
         last = max(end, last)

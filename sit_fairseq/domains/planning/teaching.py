@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import ClassVar, Dict, Iterator, List, Optional, Sequence, Set, Tuple
@@ -38,11 +39,11 @@ from sit_fairseq.domains.planning.strips import (
 )
 from sit_fairseq.errors import UserError
 
-# Of a problem all of whose states are known, in each of some turns: goals, and the samples of each, 40 or
+# Of a problem all of whose states are known, in each of its turns: goals, and the samples of each, 40 or
 # a hundredth of the states. How often each state on the way of a plan is a sample.
 _GOALS, _STATES, _HUNDREDTH, _TIMES = 6, 40, 100, 3
 
-# Pairs of a domain that are enough, turns of each problem, and the share of validation.
+# Pairs of a domain that are enough, more turns of such a problem, and the share of validation.
 _ENOUGH, _TURNS, _SHARE = 30_000, 6, 0.05
 
 # The most words of a sentence, with its end, and of a batch, each counted once for each stream.
@@ -190,8 +191,8 @@ class _Lesson:
         return sorted(name for name in closed if orders[name])
 
     def label(self, seconds: float) -> Iterator[str]:
-        """Labels the problems in turn, until they are enough or time is over: first by all states or a
-        plan, then by more plans, at last those of few states again."""
+        """Labels the problems in turn, by all states or a plan each, until pairs are enough or time is
+        over."""
         end, planner, rng = time.monotonic() + seconds, installed(), Random(self.options.seed)
         matched = {}
         for path, read in self._problems.items():
@@ -205,21 +206,27 @@ class _Lesson:
                 yield f"; {path}: left out: {reason}"
         left = sorted(matched, key=lambda path: len(matched[path].problem.sorts))
         counts, used, small, late = {"states": 0, "plans": 0}, set(), [], 0
-        for turn in range(2 * _TURNS):
-            for path in list(left if turn < _TURNS else small):
-                if time.monotonic() > end or sum(map(len, self.groups)) > _ENOUGH:
-                    late += turn == 0
-                    continue
-                kind, reason = self._problem(path, matched[path], turn, planner, rng)
-                if reason:
+        for turn, path in _turns(left, small):
+            if time.monotonic() > end or sum(map(len, self.groups)) > _ENOUGH:
+                if turn:
+                    break
+                late += 1
+                continue
+            kind = reason = ""
+            if turn == 0 or path in small:
+                kind, reason = self._by_states(matched[path], rng)
+            if not kind and not reason:
+                kind, reason = self._by_plan(path, matched[path], turn, planner, rng)
+            if reason:
+                left.remove(path)
+                yield f"; {path}: left out: {reason}"
+            elif kind and path not in small:
+                counts[kind] += 1
+                used.add(path)
+                if kind == "states":
+                    small.append(path)
+                if kind == "states" or self._given(path):
                     left.remove(path)
-                    yield f"; {path}: left out: {reason}"
-                elif kind and turn < _TURNS:
-                    counts[kind] += 1
-                    used.add(path)
-                    if kind == "states":
-                        left.remove(path)
-                        small.append(path)
         if self.options.plans is not None and not any(map(self._given, self._problems)):
             yield f"; {self.options.plans} has no plan of a problem in {self.folder}"
         if late:
@@ -232,33 +239,35 @@ class _Lesson:
             f"({counts['states']} by all states, {counts['plans']} plans)"
         )
 
-    def _problem(
+    def _by_states(self, found: Match, rng: Random) -> Tuple[str, str]:
+        """Labels a problem of few states. Returns "states", or "" if it has too many, and why the
+        problem is to be left out, if it is."""
+        graph = visited(found.domain, found.problem)
+        if not graph.whole:
+            return "", ""
+        most, asked = max(_STATES, len(graph.states) // _HUNDREDTH), found.problem
+        for number in range(_GOALS):
+            labelled = list(nearest(graph, asked, rng, most))
+            if number == 0 and not labelled and not asked.reached(asked.initial):
+                return "", "no plan exists"
+            self._add(found, asked, labelled, 1)
+            asked = exchanged(asked, frozenset(found.domain.constants), rng)
+        return "states", ""
+
+    def _by_plan(
         self, path: str, found: Match, turn: int, planner: Optional[Planner], rng: Random
     ) -> Tuple[str, str]:
-        """Labels a problem by all its states, or else by one more plan. Returns how, "" if it was not
-        labelled, and why the problem is to be left out, if it is."""
+        """Labels the way of one plan. Returns "plans", or "" if there is none, and why the problem is to
+        be left out, if it is."""
         domain, problem, given = found.domain, found.problem, self._given(path)
-        fixed = frozenset(domain.constants)
-        by_states = turn == 0 or turn >= _TURNS
-        graph = visited(domain, problem) if by_states else None
-        if graph is not None and graph.whole:
-            most, asked = max(_STATES, len(graph.states) // _HUNDREDTH), problem
-            for number in range(_GOALS):
-                labelled = list(nearest(graph, asked, rng, most))
-                if number == 0 and not labelled and not problem.reached(problem.initial):
-                    return "", "no plan exists"
-                self._add(found, asked, labelled, 1)
-                asked = exchanged(problem, fixed, rng)
-            return "states", ""
-        if turn and given is None:
+        if turn:
             state = problem.initial
             for _ in range(rng.randint(0, 12)):
                 ways = sorted(applicable(domain, state, problem.sorts))
                 state = apply(domain, state, rng.choice(ways)) if ways else state
+            fixed = frozenset(domain.constants)
             problem = replace(exchanged(problem, fixed, rng), initial=state)
         if given is not None:
-            if turn:
-                return "", ""
             plan = read_plan(
                 read_text(str(given)),
                 {name.lower(): name for name in domain.operators},
@@ -303,6 +312,16 @@ class _Lesson:
 
     def _writer(self, found: Match, asked: Problem) -> Writer:
         return Writer(self.learnt, found.domain, asked, numbered=False)
+
+
+def _turns(left: List[str], small: List[str]) -> Iterator[Tuple[int, str]]:
+    """Turns and problems, as the lists are when a turn begins: small ones in some turns, those left for
+    ever."""
+    for turn in count():
+        paths = [*left, *small] if turn <= _TURNS else [*left]
+        if not paths:
+            return
+        yield from ((turn, path) for path in paths)
 
 
 def _most(objects: int) -> int:

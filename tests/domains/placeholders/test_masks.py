@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sit_fairseq.domains.placeholders.ladder import Ladder, try_forms
-from sit_fairseq.domains.placeholders.masks import FORMS, Form, placeholder_pattern, spans
+from sit_fairseq.domains.placeholders.masks import FORMS, Form, in_order, placeholder_pattern, spans
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 
@@ -23,6 +23,11 @@ LINES = [
     ("<b>bold</b> &amp; more", ["<b>", "</b>", "&amp;"]),
     ("see https://a.org/b?c=1, or mail a.b@c.org.", ["https://a.org/b?c=1", "a.b@c.org"]),
     ("%s%d", ["%s", "%d"]),
+    ("%d files (%d%% of %,d) by %(name)r", ["%d", "%d%%", "%,d", "%(name)r"]),
+    ("100%% of %{name}s, #{count}", ["100%%", "%{name}", "#{count}"]),
+    ("共%d首歌曲，第%d页", ["%d", "%d"]),
+    ("größe%d ל%s", ["größe%d", "%s"]),
+    ("请访问https://a.org/b，然后写信给a@b.org。", ["https://a.org/b", "a@b.org"]),
     ("%shttp://a.b", ["%shttp://a.b"]),
     ("no placeholder", []),
     ("مرحبا {name}، é\u0301 %s", ["{name}", "%s"]),
@@ -113,6 +118,13 @@ def test_patterns_have_groups_and_flags_of_their_own():
     pattern = placeholder_pattern([r"(?P<one>a)(?P=one)", r"(?i)(b)\1", "(?=x)", r"b.*"])
     assert [match.group() for match in pattern.finditer("ab aa Bb x b1")] == ["b aa Bb x b1"]
     assert [match.group() for match in pattern.finditer("aa Bb x")] == ["aa", "Bb"]
+
+
+def test_what_has_a_name_or_number_may_move():
+    for form in ("%1$s", "%(n)s", "%{n}", "%<n>s", "%1", "%L1", "%n%", "%%", "{n}", "${n}"):
+        assert not in_order(form), form
+    for form in ("%s", "%5d", "%'d", "%-5.2f", "{}", "{:d}", "{!r}"):
+        assert in_order(form), form
 
 
 @pytest.mark.parametrize("form", ["PH", "PH11", "1", "21", "1 ", "PH1\n"])
