@@ -7,7 +7,9 @@
 
 A domain of your own needs a model, ``--path``. Its problems stand as in data, unless it reads them
 otherwise. Formulas stand in infix notation (``G [] always
-&& /\\ and => implies ...``), in prefix notation (lbt's too), or, in a file, in DIMACS. Comments
+&& /\\ and => implies ...``), in prefix notation (lbt's too), or, in a file, in DIMACS. Whatever their
+spelling, operators bind as in Spot, from tight to loose: ``! X F G``, then ``U W R M``, ``&``,
+``xor``, ``|``, at last ``->`` and ``<->``, which are alike and group to the right. Comments
 (``#``, ``--``, ``//``, ``/* */``) and a final ``;`` in a file are left out. A name is a word such as
 ``door-open`` or ``r[0]``. Any other name needs double quotes: the comparison ``"x <= 3"`` is one
 symbol, and x elsewhere is another.

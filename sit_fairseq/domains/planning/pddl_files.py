@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Callable, FrozenSet, Iterator, List, Mapping, Sequence, Tuple, Union
+from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, Sequence, Tuple, Union
 
 from sit_fairseq.domains.planning.pddl_text import Group, PddlText, Word
 from sit_fairseq.domains.planning.strips import Atom, Operator, PlanningDomain, Problem
@@ -25,7 +25,8 @@ OBJECT = "object"  # the type of all objects
 Item = Union[Word, Group]
 
 # What may stand in the place of an atom elsewhere in PDDL.
-_OTHERS = ("or", "imply", "forall", "exists", "when", "preference")
+_OTHERS = ("or", "imply", "forall", "exists", "when", "preference", "probabilistic")
+_OTHERS += ("<", "<=", ">", ">=", "assign", "decrease", "scale-up", "scale-down")
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ class _Reader:
             if not holds and len(item) != 2:
                 raise self._text.refuse(item, "'not' stands before one atom")
             atom = item if holds else self.group(item[1])
-            if atom[0] in _OTHERS:
+            if atom[0] in _OTHERS and atom[0] not in self._predicates:
                 raise self._text.refuse(atom[0], f"{atom[0]!r} is not known in STRIPS")
             if atom[0] in ("and", "not"):
                 raise self._text.refuse(item, "'not' stands before one atom")
@@ -229,13 +230,16 @@ class _DomainReader(_Reader):
         """Notes the types above each type, itself among them."""
         listed = [(name, above) for name, above in self.typed(self.section(":types"))]
         for name, _ in listed:
-            if name != OBJECT:
+            if name != OBJECT and name not in self._types:
                 self._types.define(name)
         # A type that stands above others alone is defined by that.
         for above in (above for _, some in listed for above in some):
             if above not in self._types:
                 self._types.define(above)
-        parents = {self._types.find(name): self.sorts(above) for name, above in listed}
+        parents: Dict[str, FrozenSet[str]] = {}
+        for word, above in listed:  # a type that stands twice is of both
+            name = self._types.find(word)
+            parents[name] = parents.get(name, frozenset()) | self.sorts(above)
         for name in self._types:
             found, left = {name, OBJECT}, [name]
             while left:

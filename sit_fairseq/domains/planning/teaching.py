@@ -151,7 +151,10 @@ class _Lesson:
             raise UserError(f"there is no folder {self.folder}")
         self._problems: Dict[str, PddlProblem] = {}
         kinds: Set[Kind] = set()
-        for path in sorted(map(str, Path(self.folder).rglob("*.pddl"))):
+        paths = sorted(map(str, Path(self.folder).rglob("*.pddl")))
+        if not paths:
+            raise UserError(f"{self.folder} has no file whose name ends in .pddl")
+        for path in paths:
             try:
                 if Path(path).exists() and Path(path).samefile(self.path):
                     continue

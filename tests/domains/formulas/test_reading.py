@@ -43,6 +43,7 @@ def read(text, temporal=True):
         ("e p0 f", "<-> p0 0"),
         ('& i "a b" p0 "U"', "& -> a b p0 U"),
         ('"x <= 3" & "a != b"', "& x <= 3 a != b"),
+        ("（a ∨ b）∧ ！c", "& | a b ! c"),
         ("￢a ↮ b ⇎ c ≢ d ⨁ e", "xor xor xor xor ! a b c d e"),
         ("a ⋂ b ∙ c ＆ d ⋃ e ｜ f", "| | & & & a b c d e f"),
     ],

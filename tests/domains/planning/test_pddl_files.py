@@ -121,6 +121,7 @@ def refused(read, text, before, after):
         ("(heavy ?x)", "(§in ?x)", "predicate in is defined twice"),
         ("(not (= ?c ?other))", "§(= ?c)", "'=' has 2 objects, not 1"),
         ("(not (in ?c ?v))", "(§or (in ?c ?v))", "'or'"),
+        ("(not (in ?c ?v))", "(§>= (fuel) 1)", "'>=' is not known in STRIPS"),
         ("(increase (total-cost) 1)", "§(increase (fuel) 1)", "of numbers"),
         ("(not (in ?c ?v))", "§(not (not (empty)))", "'not'"),
     ],
@@ -130,6 +131,14 @@ def test_an_error_names_file_and_place(before, after, told):
         read_domain(text, "file.pddl")
 
     assert refused(read, DOMAIN, before, after).startswith(told)
+
+
+def test_a_type_that_stands_twice_is_of_both_and_a_predicate_may_be_called_when():
+    text = """(define (domain d) (:types area - place  area - thing  place thing - object)
+      (:predicates (when ?x - area))
+      (:action a :parameters (?x - area) :precondition () :effect (when ?x)))"""
+    above = read_domain(text, "d").above["area"]
+    assert above == {"area", "place", "thing", "object"}
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,9 @@ def test_ways_are_shortest_and_plans_lose_useless_actions():
 
 
 def test_folders_without_problems_and_odd_words_are_refused(folder):
+    (folder / "other").mkdir()
+    with pytest.raises(UserError, match="other has no file whose name ends in .pddl"):
+        list(PlanTeacher().teach([str(folder / "domain.pddl"), str(folder / "other")], "", 9))
     with pytest.raises(UserError, match="each before a folder"):
         list(PlanTeacher().teach(["x.pddl"], str(folder), 9))
     with pytest.raises(UserError, match="no problem of .* that can be used"):
