@@ -20,7 +20,7 @@ from sit_fairseq.datasets.labelling import Label, Labeller, LabelPool
 from sit_fairseq.datasets.options import as_dict, at_least, option
 from sit_fairseq.datasets.pair_files import Pair, read_forms, source_file, write_pairs
 from sit_fairseq.datasets.quotas import ByLength, BySize, OfCell, Quota
-from sit_fairseq.datasets.recipes import EXCLUDE_HELP, Cells, Recipe, TimedRecipe
+from sit_fairseq.datasets.recipes import EXCLUDE_HELP, Cells, Recipe, TimedRecipe, Wrong, tokens_of
 from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.workers import WorkerPool
 from sit_fairseq.storage.files import replacing, sha256_of_file
@@ -66,7 +66,8 @@ def _quota(
     wanted = recipe.size, domain.symbols, _excluded(domain, recipe.exclude)
     if isinstance(recipe, TimedRecipe):
         pool = stack.enter_context(LabelPool(label, recipe.workers, recipe.timeout))
-        return ByLength(recipe, partial(_kept_labels, pool, journal, domain.name), *wanted)
+        draws, labels = partial(_draws, recipe), partial(_kept_labels, pool, journal)
+        return ByLength(recipe, partial(draws, domain.name), partial(labels, domain.name), *wanted)
     make = partial(_told, partial(_chunk, recipe, label))
     chunks = stack.enter_context(WorkerPool(make, recipe.workers)).results(count())
     return BySize(_made(chunks, domain.name), recipe.per_chunk, *wanted)
@@ -87,24 +88,25 @@ def _chunk(recipe: Recipe, label: Labeller, number: int) -> List[Tuple[str, Labe
     """Draws and labels the problems of a chunk."""
     rng, pairs = Random(f"{recipe.seed} {number}"), []
     for _ in range(recipe.per_chunk):
-        tokens = recipe.draw(rng)
-        if isinstance(tokens, str):
-            raise _Wrong(f"draws {excerpt(tokens)}, which is no list of tokens")
-        if any(token.split() != [token] for token in tokens):
-            raise _Wrong(f"draws {excerpt(repr(tokens))}, where a token is empty or has a space")
-        if tokens:
-            pairs.append((" ".join(tokens), _label(label(" ".join(tokens)))))
+        source = " ".join(tokens_of(recipe.draw(rng)))
+        if source:
+            pairs.append((source, _label(label(source))))
     return pairs
 
 
-class _Wrong(Exception):
-    """A mistake of a domain's code, in words that follow "the domain"."""
+def _draws(recipe: Recipe, domain: str, rng: Random, wanted: Dict[int, int]) -> Iterator[List[str]]:
+    """Problems as :meth:`Recipe.draws` draws them; a UserError if the domain's code is at fault."""
+    drawn = (tokens_of(tokens) for begun in (recipe.draws,) for tokens in begun(rng, wanted))
+    return _made(iter(partial(_told, partial(next, drawn), None), None), domain)
 
 
 def _label(found: Any) -> Label:
     """A label that a domain's code gave."""
     if not isinstance(found, Label):
-        raise _Wrong(f"labels a problem {excerpt(str(found))}, which is no Label")
+        raise Wrong(f"labels a problem {excerpt(str(found))}, which is no Label")
+    target = found.target
+    if not isinstance(target, str) or target.splitlines() not in ([], [target]):
+        raise Wrong(f"labels a problem by {excerpt(str(target))}, which is no line of text")
     return found
 
 
@@ -114,7 +116,7 @@ def _told(make: Callable[[Any], Any], given: Any) -> Any:
         return make(given)
     except UserError as error:
         return error  # for the process that asked
-    except _Wrong as error:
+    except Wrong as error:
         return str(error)
     except Exception as error:  # whatever their code raises
         place = traceback.extract_tb(error.__traceback__)[-1]

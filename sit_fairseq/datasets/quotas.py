@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.datasets.pair_files import Pair
-from sit_fairseq.datasets.recipes import Cells, Recipe
+from sit_fairseq.datasets.recipes import Cells, Recipe, tokens_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -162,10 +162,14 @@ class ByLength(Quota):
     keeps_faults = False
 
     def __init__(
-        self, recipe: Recipe, labels: Callable[[int, List[str]], Iterable[Label]], *wanted: Any
+        self,
+        recipe: Recipe,
+        draws: Callable[[Random, Dict[int, int]], Iterator[List[str]]],
+        labels: Callable[[int, List[str]], Iterable[Label]],
+        *wanted: Any,
     ) -> None:
         super().__init__(*wanted)
-        self._recipe, self._label = recipe, labels
+        self._recipe, self._draw, self._label = recipe, draws, labels
         self._rest = [0] if recipe.lengths is None else list(recipe.lengths)  # not exhausted
         self._counts, self._misses, self._idle = (Counter() for _ in range(3))  # by length
         self._wanted: Dict[int, int] = {}  # when the round began
@@ -186,7 +190,7 @@ class ByLength(Quota):
     def draws(self, number: int) -> Iterator[List[str]]:
         self._left, self._drawn = dict(self._wanted), 0
         rng = Random(f"{self._recipe.seed} {number}")
-        for tokens in islice(self._recipe.draws(rng, self._left), DRAWS_PER_ROUND):
+        for tokens in islice(self._draw(rng, self._left), DRAWS_PER_ROUND):
             self._drawn += 1
             if tokens and self._left.get(self._length(tokens), 0) > 0:
                 yield tokens
@@ -210,7 +214,7 @@ class ByLength(Quota):
 
     def close(self) -> None:
         for length in self._wanted:
-            self._idle[length] += self._drawn
+            self._idle[length] += max(self._drawn, 1)
             if self._misses[length] >= MISSES_TO_EXHAUST or self._idle[length] >= DRAWS_TO_EXHAUST:
                 self._rest.remove(length)
 
@@ -237,7 +241,7 @@ class OfCell(Quota):
         while self._idle < IDLE_DRAWS:
             self.candidates += 1
             self._idle += 1
-            tokens = self._cells.draw(self._rng, *self._place)
+            tokens = tokens_of(self._cells.draw(self._rng, *self._place))
             if len(tokens) < self._place[1]:
                 self.left_out["rewritten"] += 1
             else:

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from random import Random
-from typing import ClassVar, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, ClassVar, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from sit_fairseq.datasets.options import at_least, option, range_from, symbol_names, symbols
 from sit_fairseq.datasets.sampling import Sampler, SymbolRangeSampler
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, excerpt
 
 EXCLUDE_HELP = "leave out all renamings of the lines of these files; PREFIX stands for PREFIX.src"
 SYMBOLS_HELP = "how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h"
@@ -21,6 +21,23 @@ def distinct_symbols_option(least: int) -> Optional[Tuple[int, int]]:
         type=range_from(least),
         metavar="LO-HI",
     )
+
+
+class Wrong(Exception):
+    """A mistake of a domain's code, in words that follow "the domain"."""
+
+
+def tokens_of(drawn: Any) -> List[str]:
+    """The tokens of a problem that a domain's code drew.
+
+    Raises:
+        Wrong: they are no tokens.
+    """
+    if isinstance(drawn, str):
+        raise Wrong(f"draws {excerpt(drawn)}, which is no list of tokens")
+    if any(token.split() != [token] for token in drawn):
+        raise Wrong(f"draws {excerpt(repr(drawn))}, where a token is empty or has a space")
+    return drawn
 
 
 @dataclass

@@ -106,8 +106,8 @@ class SymbolInvariantTransformer(SlotSpaceModel):
             both = name in state_dict and other in state_dict
             if both and not torch.equal(state_dict[name], state_dict[other]):
                 raise UserError(
-                    f"the checkpoint is damaged: {other} and {name} are one matrix, but differ; "
-                    "name another file"
+                    f"{other} and {name} are one matrix, but differ in the checkpoint; name another "
+                    "file, or train with its --share-embeddings"
                 )
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 

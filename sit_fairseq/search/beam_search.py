@@ -92,7 +92,7 @@ class BeamSearch:
         slots = encoded[0].slots.to("cpu", non_blocking=False)  # names are read at once
         least, most, refused = self._lengths(sources)
         if prefix is not None:
-            prefix = self._begin(prefix, slots, refused)
+            prefix = self._begin(prefix.cpu(), slots, refused)
         slots = slots.named(prefix)
         # The first step takes 2 K candidates out of one row.
         width = max(slots.num_columns, 2 * self.options.beam + 1)
@@ -125,7 +125,10 @@ class BeamSearch:
         """(B, P) dictionary indices that answers can begin with. Notes the sentences whose answers
         cannot begin as they should."""
         vocabulary, pad = self.models[0].vocabulary, self.models[0].vocabulary.dictionary.pad()
-        canonical = slots.encode(prefix)
+        canonical, eos = slots.encode(prefix), vocabulary.dictionary.eos()
+        goes_on = prefix[:, :-1].eq(eos) & prefix[:, 1:].ne(pad)
+        for place in goes_on.any(1).nonzero().squeeze(1).tolist():
+            refused[place] = "its prefix goes on after a </s>, which ends an answer"
         lost = canonical.eq(vocabulary.unk) & prefix.ne(vocabulary.unk)
         impossible = (vocabulary.unproducible(canonical) | lost) & canonical.ne(pad)
         for place in impossible.any(1).nonzero().squeeze(1).tolist():

@@ -1,6 +1,7 @@
 """Blocks of a text: checks them for a model, and counts their streams."""
 
 import logging
+from typing import List
 
 import numpy
 import torch
@@ -39,6 +40,7 @@ class StreamBlockDataset(CountsStreams, MonolingualDataset):
         self.name = f"{name} split"
         sorts, streams, self.unknown = sorts_of(model.dictionary), [], 0
         numbers = model.vocabulary.fresh.numbers if model.vocabulary.fresh else ()
+        needed, crowded = list(numbers), None
         for first in range(0, len(self), BLOCK):
             read = (blocks.dataset[place] for place in range(first, min(first + BLOCK, len(self))))
             # With the token before each block, which its first one follows.
@@ -52,10 +54,10 @@ class StreamBlockDataset(CountsStreams, MonolingualDataset):
                 )
             sizes = block.ends - block.starts - 1
             if sizes.max() > model.longest:
-                place = first + int((sizes > model.longest).argmax())
+                place = int((sizes > model.longest).argmax())
                 raise UserError(
-                    f"block {place + 1} of the {name} split has {sizes.max()} tokens, more than the "
-                    f"{model.longest} of the model",
+                    f"block {first + place + 1} of the {name} split has {sizes[place]} tokens, more "
+                    f"than the {model.longest} of the model",
                     "max_target_positions tokens_per_sample",
                 )
             self.unknown += int((tokens == model.dictionary.unk()).sum())
@@ -63,27 +65,27 @@ class StreamBlockDataset(CountsStreams, MonolingualDataset):
             rows, kinds = keys // len(sorts), sorts[keys % len(sorts)]
             for sort, most in enumerate(numbers):
                 count = block.count(rows[kinds == sort])
-                if count.max() > most:
-                    place = first + int((count > most).argmax())
-                    block_name = f"block {place + 1} of the {name} split"
-                    raise _too_many(block_name, count.max(), sort, model)
+                needed[sort] = max(needed[sort], int(count.max()))
+                if crowded is None and count.max() > most:
+                    place = int((count > most).argmax())
+                    holds = f"holds {count[place]} symbols of one sort, but this model has {most}"
+                    crowded = f"block {first + place + 1} of the {name} split {holds}"
             streams.append(block.count(rows) + 1)
+        if crowded is not None:
+            raise _too_many(crowded, needed, model)
         if self.unknown:
             logger.warning("%s", lost_names(self.unknown, name))
         streams = numpy.concatenate(streams)
         self.num_streams = numpy.ones_like(streams) if model.one_stream else streams
 
 
-def _too_many(block: str, count: int, sort: int, model: Sentences) -> UserError:
-    numbers = list(model.vocabulary.fresh.numbers)
-    most, numbers[sort] = numbers[sort], int(count)
-    named = zip(model.dictionary.sorts, numbers)
+def _too_many(crowded: str, needed: List[int], model: Sentences) -> UserError:
+    named = zip(model.dictionary.sorts, needed)
     wanted = ",".join(f"{name}={number}" if name else str(number) for name, number in named)
     shown = wanted if wanted.isdigit() else f"'{wanted}'"
     # Numbered symbols have rows, of which a trained model gets no more.
     wider = f"measure with --model-overrides \"{{'fresh_symbols': {shown}}}\", "
     return UserError(
-        f"{block} holds {count} symbols of one sort, but this model has {most}; train with "
-        f"--fresh-symbols {wanted}, "
+        f"{crowded}; train with --fresh-symbols {wanted}, "
         f"{'' if model.one_stream else wider}or cut shorter blocks by --tokens-per-sample"
     )

@@ -24,8 +24,11 @@ from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq.dataclass.utils import omegaconf_no_object_check, overwrite_args_by_name
 from fairseq.distributed import utils as distributed_utils
 from fairseq.file_io import PathManager
+from fairseq.models import ARCH_MODEL_REGISTRY, MODEL_REGISTRY
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import JobReturn
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from sit_fairseq.errors import UserError, advised
 from sit_fairseq.storage import checkpoints
@@ -116,9 +119,11 @@ def _mistake(error: BaseException, trace: Any) -> Optional[str]:
     if isinstance(error, AssertionError) and "fairseq_cli" in raised:
         return str(error) or None  # fairseq's commands check their options so
     if type(error) is OSError and str(error).startswith("Model file not found"):
-        return f"{error}; change --path"
+        return f"{error}; change --path or --lm-path"
     if str(error).startswith("Could not infer task type from None"):
         return "no task is named; pass --task, or task._name in a configuration of hydra"
+    if isinstance(error, OmegaConfBaseException) and error.full_key:
+        return f"{str(error).splitlines()[0]}; see sit options"
     told = type(error) is Exception or isinstance(error, ImportError) and "install" in str(error)
     told = told or isinstance(error, ValueError) and str(error).startswith("--")
     if told and raised.startswith(os.path.dirname(utils.__file__)):
@@ -196,6 +201,13 @@ def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
                 f"with --user-dir sit_fairseq no checkpoint of the {section} {name} is read again; name "
                 "another, or give a class of your own a dataclass of options"
             )
+        named = section == "model" and name in ARCH_MODEL_REGISTRY and name not in MODEL_REGISTRY
+        if named and HydraConfig.initialized():
+            kind = next(
+                one for one, of in MODEL_REGISTRY.items() if of is ARCH_MODEL_REGISTRY[name]
+            )
+            reason = f"under hydra the architecture {name} has no sizes of its own"
+            raise UserError(f"{reason}; name {kind} and write its sizes out", "model._name")
     for option in ("finetune_from_model", "restore_file"):
         given = getattr(cfg, option)
         if given and os.path.isdir(given):

@@ -68,7 +68,6 @@ class StreamSequenceGenerator:
         A sentence without an answer has one hypothesis, ``<unk>`` with the score -inf, which no judge
         takes for right, and its ``reason``: fairseq counts on a first hypothesis."""
         sources = sample["net_input"]["src_tokens"]
-        prefix = None if prefix_tokens is None else prefix_tokens.cpu()
         added = {name: torch.empty(0, device="cpu") for name in ("attention", "alignment")}
         scores = torch.full((2,), -math.inf, device="cpu")
         none = {"tokens": torch.tensor([self._unk, self.eos], device="cpu"), "score": scores[0]}
@@ -81,7 +80,7 @@ class StreamSequenceGenerator:
                 )
                 for answer in nbest or [None]
             ]
-            for nbest in self.search(sources, prefix)
+            for nbest in self.search(sources, prefix_tokens)
         ]
 
 

@@ -48,7 +48,7 @@ class StreamTranslationTask(StreamTask, TranslationTask):
         folder = utils.split_paths(cfg.data or "")[0]
         if not os.path.isdir(folder):
             raise UserError(
-                f"{folder!r} is not a directory written by fairseq-preprocess; name one"
+                f"{os.path.abspath(folder)!r} is no directory of fairseq-preprocess; name one"
             )
         if cfg.source_lang is None or cfg.target_lang is None:
             cfg.source_lang, cfg.target_lang = data_utils.infer_language_pair(folder)

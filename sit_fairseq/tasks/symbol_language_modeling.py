@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from typing import Any, Dict
 
+import torch
+import torch.nn.functional as F
 from fairseq import utils
 from fairseq.tasks import register_task
 from fairseq.tasks.language_modeling import LanguageModelingConfig, LanguageModelingTask
@@ -63,6 +65,12 @@ class SymbolLanguageModelingTask(StreamTask, LanguageModelingTask):
                 "symbol_invariant_transformer_lm, with --symbol-embedding fixed for a plain model"
             )
 
+    def build_criterion(self, cfg, **kwargs):
+        """As for pairs, whose answers a judge may weigh; a text has none."""
+        if cfg._name == "minimum_risk":
+            raise UserError("minimum_risk weighs answers, and texts have none", "criterion")
+        return super().build_criterion(cfg, **kwargs)
+
     def checked(self, dataset, split: str):
         return StreamBlockDataset(dataset, split, self._sentences)
 
@@ -85,7 +93,8 @@ class SymbolLanguageModelingTask(StreamTask, LanguageModelingTask):
             prompts = prefix_tokens
         elif typed:
             prompts = prompts.masked_fill(prompts.eq(eos), pad)
-        elif bool(prompts[:, 0].eq(eos).all()):
-            prompts = prompts[:, 1:]
+        else:  # blocks, of which some begin a text
+            rest = F.pad(prompts[:, 1:], (0, 1), value=pad)
+            prompts = torch.where(prompts[:, :1].eq(eos), rest, prompts)
         sources = {"net_input": {"src_tokens": prompts}}
         return generator.generate(models, sources, constraints=constraints)

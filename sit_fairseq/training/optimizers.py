@@ -46,6 +46,11 @@ class FairseqAdamW(FairseqOptimizer):
         raise UserError(reason, "memory_efficient_fp16 memory_efficient_bf16 optimizer")
 
     @property
+    def supports_flat_params(self) -> bool:
+        """Refuses one vector of all weights, for which fairseq asks this."""
+        raise UserError("adamw and muon need each matrix by itself", "fp16_no_flatten_grads")
+
+    @property
     def optimizer_config(self) -> Dict[str, Any]:
         given = self.cfg.adam_betas  # a text on the command line, perhaps a list under hydra
         try:

@@ -9,6 +9,7 @@ from conftest import encode, make_dictionary, make_model, make_sample, redraw
 from fairseq import search, utils
 from literal import PATTERNS
 from pretended_device import table
+from texts import make_language_model
 
 from sit_fairseq.evaluation.answering import ModelAnswerer
 from sit_fairseq.tasks.generators import StreamSequenceGenerator, StreamSequenceScorer
@@ -114,6 +115,22 @@ def test_all_searches(device, name):
 def test_prefixes_ensembles_and_padding_on_the_left(device):
     prefix = ["1", "a 0", "d", "h b"]  # of which two end with </s>
     check_search(device, prefix=prefix, left_pad=True, number=2)
+
+
+@pytest.mark.parametrize("places", ["all", "own", "read"])
+def test_language_models_continue_prompts(device, places):
+    dictionary = make_dictionary()
+    options = dict(stream_places=places, stream_attention="DP-DA")
+    host, here = (make_language_model(dictionary, **options) for _ in range(2))
+    here.load_state_dict(redraw(host).state_dict())
+    host, here = host.double().eval(), here.double().eval().to(device.name)
+    sample = {"net_input": {"src_tokens": encode(dictionary, ["& a b", "a"])[:, :-1]}}
+
+    def answers(model, sample):
+        generator = StreamSequenceGenerator([model], dictionary, beam_size=3, max_len_b=9)
+        return generator.generate([model], sample)
+
+    check(answers(host, sample), answers(here, moved(sample, device)))
 
 
 def test_sentences_end_at_different_steps(device):

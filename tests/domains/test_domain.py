@@ -179,6 +179,8 @@ class Drawn(Recipe):
         (lambda: "a b", Label, "draws 'a b', which is no list of tokens"),
         (lambda: ["a"], str, "labels a problem 'a', which is no Label"),
         (lambda: ["a"], lambda text: None, "labels a problem 'None', which is no Label"),
+        (lambda: ["a"], lambda text: Label("a\n"), r"labels a problem by 'a\\n', which is no line"),
+        (lambda: ["a"], lambda text: Label(["a"]), "labels a problem by .*, which is no line"),
         (lambda: ["a", ""], Label, "draws .*, where a token is empty or has a space"),
         (lambda: 1 / 0, Label, r"fails in line \d+ of test_domain.py \(ZeroDivisionError"),
     ],
@@ -207,8 +209,20 @@ def test_where_nothing_can_be_drawn_the_search_for_it_ends(monkeypatch):
 
 
 class Timed(TimedRecipe):
+    drawn = ["a"]
+
     def draws(self, rng, wanted):
-        return iter([["a"]] * 9)
+        return iter([self.drawn] * 9)
+
+
+@pytest.mark.parametrize(
+    "drawn, message", [("a b", "draws 'a b', which is no list"), (5, "fails in .*TypeError")]
+)
+def test_what_a_timed_recipe_does_wrong_is_told(monkeypatch, drawn, message):
+    monkeypatch.setattr(Timed, "drawn", drawn)
+    own = replace(find(NAME), recipe=Timed)
+    with pytest.raises(UserError, match=f"the domain .* {message}.*; mend it$"):
+        samples(own, Timed(size=1, workers=0))
 
 
 def forgotten(text):

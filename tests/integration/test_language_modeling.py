@@ -12,6 +12,8 @@ import pytest
 import torch
 import yaml
 from command_line import IN_PROCESS, ROOT, hydra_train, printed, run, run_preprocess
+from fairseq import checkpoint_utils
+from fairseq.dataclass.configs import GenerationConfig
 from integration.conftest import same
 from vanilla_models import load
 
@@ -168,6 +170,27 @@ def test_prompts_are_continued_alike_by_all_commands(texts, tmp_path, capsys):
     assert found == list(map(numbered, answers["test"]))
 
 
+def test_each_block_is_continued_by_itself(texts):
+    """Some begin a text, of which ``</s>`` tells, and some go on in the next one."""
+    (model,), _, task = checkpoint_utils.load_model_ensemble_and_task([str(texts.model)])
+    generator = task.build_generator([model], GenerationConfig(beam=2, max_len_b=9))
+    dictionary, eos = task.source_dictionary, task.source_dictionary.eos()
+    read = {text: dictionary.read(text)[:-1].tolist() for text in ("def ( a )", "( a ) : return a")}
+    begins, inside = read.values()
+    rows = [[eos, *begins], inside[:5], [*begins[:2], eos, *begins[:2]]]
+    tokens = torch.tensor([row + [dictionary.pad()] * (5 - len(row)) for row in rows])
+
+    def answers(tokens):
+        sample = {"net_input": {"src_tokens": tokens}, "target": tokens}
+        found = task.search(generator, [model], sample, None, None)
+        return [nbest[0]["tokens"].tolist() for nbest in found], found[-1][0].get("reason")
+
+    whole, reason = answers(tokens)
+    assert whole[0][:4] == begins and whole[1][:5] == inside[:5] and len(whole[0]) > 5
+    assert [answers(tokens[place : place + 1])[0][0] for place in range(3)] == whole
+    assert reason == "its prefix goes on after a </s>, which ends an answer"
+
+
 def test_training_by_hydra(texts, tmp_path):
     """A line says each sort of symbols."""
     sizes = {"embed_dim": 24, "ffn_embed_dim": 24, "layers": 1, "attention_heads": 2}
@@ -197,6 +220,8 @@ def test_training_by_hydra(texts, tmp_path):
     [
         ("train", ("--add-bos-token",), "--add-bos-token is not supported"),
         ("train", ("--symbols", "x"), "matches no token"),
+        ("train", ("--fresh-symbols", 2), "of one sort, .* train with --fresh-symbols 4,"),
+        ("train", ("--criterion", "minimum_risk"), "texts have none"),
         ("train", ("--max-target-positions", 8), "block .* more than the 8 of the model"),
         ("eval_lm", ("--context-window", 3), "symbols of their own"),
     ],

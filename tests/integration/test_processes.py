@@ -38,6 +38,7 @@ def test_a_plain_script_gets_answers_that_spot_has_verified(tmp_path):
 
 TRAIN = ("--arch", "symbol_invariant_transformer_tiny", "--criterion", "adacos", "--cpu")
 TRAIN = (*TRAIN, "--optimizer", "adam", "--batch-size", 8, "--symbols", "[a-z]")
+HYDRA_TRAIN = ("hydra-train", "--config-dir", ".", "--config-name")
 HYDRA = """
 common: {{user_dir: {user_dir}, cpu: true}}
 task: {{_name: stream_translation, data: {data}, symbols: "[", source_lang: src, target_lang: tgt}}
@@ -52,7 +53,9 @@ dataset: {{batch_size: 8}}
     "words, sentence",
     [
         (["train", "DATA", *PLUG_IN, *TRAIN[:-6]], "--batch-size"),  # an assertion of fairseq's
-        (["hydra-train", "--config-dir", ".", "--config-name", "own"], "regular expression"),
+        ([*HYDRA_TRAIN, "own"], "regular expression"),
+        ([*HYDRA_TRAIN, "own", "task.symbols='[a-z]'"], "symbol_invariant_transformer and write"),
+        ([*HYDRA_TRAIN, "own", "+task.symbol=x"], "Key 'symbol' not in"),
         (["preprocess", "-s", "src", "-t", "tgt", "--trainpref", "x", *PLUG_IN], "x.src"),
         (["generate", "DATA", *PLUG_IN, "--path", "PATH", "--sampling", "--nbest", 2], "--nbest"),
         (["interactive", "DATA", *PLUG_IN, "--path", "PATH", "--replace-unk"], "--replace-unk is"),

@@ -57,7 +57,7 @@ def optimizer(name, parameter, **options):
     cfg = OmegaConf.structured(AdamWConfig(lr=[0.1], **options))
     OmegaConf.set_struct(cfg, False)
     cfg._name = name
-    build_optimizer(cfg, [torch.nn.Parameter(parameter)])
+    return build_optimizer(cfg, [torch.nn.Parameter(parameter)])
 
 
 def loss(kind, options=None, **more):
@@ -93,6 +93,7 @@ REFUSED = [
     *((partial(risk, risk_semantics=name), "risk_semantics") for name in (None, "exact")),
     # What --fp16 makes of a model unless told otherwise.
     (partial(optimizer, "muon", torch.zeros(10_000)), "fp16_no_flatten_grads"),
+    (lambda: optimizer("adamw", torch.zeros(2)).supports_flat_params, "fp16_no_flatten_grads"),
     *(
         (partial(optimizer, "adamw", torch.zeros(2), adam_betas=betas), "adam_betas")
         for betas in ("0.9", "(0.9,)", 0.9, "(0.9, 1)", "(-0.1, 0.9)", "('a', 0.9)")
