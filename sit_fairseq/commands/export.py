@@ -66,7 +66,7 @@ def main(args: argparse.Namespace) -> None:
         if args.transformers or args.hub:
             from sit_fairseq.export.for_transformers.folder import export
 
-            files = [export(model, args.folder, beside, code=args.transformers)]
+            files = [export(model, args.folder, code=args.transformers)]
         else:
             files = [folders.export(model, args.folder)]
         folders.take_domains_along(beside, args.folder)

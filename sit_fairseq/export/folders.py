@@ -25,7 +25,8 @@ def write_folder(
 ) -> str:
     """Writes a small checkpoint into a folder, with texts by the names of their files. Without texts it
     is a file of fairseq's, else one of weights alone, whose names begin with ``core.`` if there is code
-    among the texts. Returns its name; a UserError if the folder has a ``model.pt`` that is preferred.
+    among the texts. Returns its name; a UserError if the folder has a ``model.pt`` that is preferred, or
+    binary data.
     """
     task, (tokens, _) = state["cfg"]["task"], saved_vocabulary(state["model"])
     sides = [f".{task[f'{side}_lang']}" for side in ("source", "target")]
@@ -36,6 +37,8 @@ def write_folder(
     paths = [os.path.join(folder, file) for file in (name, *files)]
     if name == WEIGHTS and os.path.isfile(first := os.path.join(folder, "model.pt")):
         raise UserError(f"{first} would be read in place of {name}; name another folder", "folder")
+    if os.path.isdir(folder) and any(file.endswith(".idx") for file in os.listdir(folder)):
+        raise UserError(f"{folder} holds data of other dictionaries; name another folder", "folder")
     with partial_files(*paths) as (weights, *partials):
         if texts is None:
             checkpoints.write(state, weights)

@@ -105,6 +105,13 @@ def test_no_model_is_read_in_place_of_the_exported_one(tmp_path):
         sit("export", SHIPPED / "model.pt", tmp_path, "--hub")
 
 
+def test_dictionaries_of_data_are_kept(tmp_path):
+    (tmp_path / "train.src-tgt.src.idx").write_bytes(b"")
+    with pytest.raises(UserError, match="holds data of other dictionaries"):
+        sit("export", SHIPPED / "model.pt", tmp_path)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_only_files_of_domains_come_along(tmp_path):
     (tmp_path / "in/domains/old").mkdir(parents=True)
     (tmp_path / "in/domains/words.json").write_text("{}")

@@ -29,6 +29,7 @@ from sit_fairseq.commands import export
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.for_transformers.code import source_files
 from sit_fairseq.export.for_transformers.folder import _tokenizer
+from sit_fairseq.export.for_transformers.folder import export as write
 from sit_fairseq.export.for_transformers.spelling import Spelling
 from sit_fairseq.export.for_transformers.tokenizer import split
 from sit_fairseq.export.grammars import GRAMMARS
@@ -178,7 +179,10 @@ def test_text_is_split_as_sentencepiece_does(folder):
     model = str(ROOT / "checkpoints" / "entities" / "spm.model")
     processor = SentencePieceProcessor(model_file=model)
     pieces = load(folder("entities"))[0]._pieces
-    for line in [*sentences("entities", 200), "  odd   ﬁnish <ent5><ent77> ", "a<ent1>b"]:
+    marked = [
+        f"an{chr(code)}d" for code in (1, 0xB, 0x1F, 0x7F, 0x9F, 0xA0, 0x200B, 0xFEFF, 0xFFFD)
+    ]
+    for line in [*sentences("entities", 200), "  odd   ﬁnish <ent5><ent77> ", "a<ent1>b", *marked]:
         assert split(line, pieces) == processor.encode(line, out_type=str), line
 
 
@@ -210,7 +214,7 @@ def test_a_model_that_goes_on_training_is_saved_for_both_sides(name, folder, tmp
         for parameter in model.parameters():
             parameter -= 0.01 * parameter.grad
     tokenizer.save_pretrained(tmp_path)
-    model.save_pretrained(tmp_path)
+    model.save_pretrained(save_directory=tmp_path)
     answers, again = (
         one.generate(**inputs, num_beams=3, return_dict_in_generate=True)
         for one in (model, load(tmp_path)[1])
@@ -237,6 +241,15 @@ def test_the_snippet_of_the_card_runs_without_fairseq(folder):
     assert done.returncode == 0 and f"['{answer}" in done.stdout, done.stderr
     data = ModelCard(card).data
     assert data.license == "mit" and data.library_name == "transformers"
+
+
+@pytest.mark.parametrize("symbols, asked", [(r"p\d+", "& p0 p1"), ("[q-z]", "& q r")])
+def test_the_sentence_of_a_card_has_symbols_of_the_model(symbols, asked, tmp_path, monkeypatch):
+    model = Model.load(ROOT / "checkpoints" / "prop", symbols=symbols)
+    model.folder = None  # whose card has a sentence
+    write(model, tmp_path)
+    card = (tmp_path / "README.md").read_text()
+    assert f"tokenizer(['{asked}']" in card
 
 
 @pytest.mark.parametrize("grammar", [*GRAMMARS, None])

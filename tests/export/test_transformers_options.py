@@ -36,6 +36,10 @@ def test_search_has_all_its_kinds(folder):
     prefix = torch.tensor([[model.config.decoder_start_token_id, *begun]])
     inputs = tokenizer(lines[:1], return_tensors="pt")
     assert answers(decoder_input_ids=prefix, num_beams=3)[0].startswith("b 1 ")
+    for given in (prefix[:, 1:], torch.nn.functional.pad(prefix, (2, 0), value=1)):
+        found = answers(decoder_input_ids=given, num_beams=3)
+        assert found == answers(decoder_input_ids=prefix, num_beams=3)
+    assert answers(decoder_input_ids=prefix[:, :1]) == answers()
 
 
 def test_generation_takes_what_transformers_passes(folder):
@@ -50,6 +54,8 @@ def test_generation_takes_what_transformers_passes(folder):
     assert torch.equal(model.generate(**inputs, **usual, num_beams=3), best)
     config = GenerationConfig(num_beams=3, pad_token_id=1)
     assert torch.equal(model.generate(**inputs, generation_config=config), best)
+    one = inputs["input_ids"][:1]
+    assert torch.equal(model.generate(one, config), model.generate(one, num_beams=3))
     shorter = model.generate(**inputs, generation_config=config, max_length=3)
     assert torch.equal(shorter, model.generate(**inputs, num_beams=3, max_new_tokens=2))
     assert torch.equal(model.generate(inputs["input_ids"][:1], max_length=3)[0, :2], best[0, :2])

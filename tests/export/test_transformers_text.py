@@ -72,6 +72,17 @@ def test_generate_continues_as_ours(exported, search):
     assert whole[0].startswith(prompts[0])
 
 
+def test_a_prompt_ends_with_its_end(exported):
+    _, tokenizer, model, _ = exported
+    ids = tokenizer(["& a b"], return_tensors="pt")["input_ids"]
+    end = torch.tensor([[model.config.eos_token_id]])
+    options = dict(max_new_tokens=4)
+    found = model.generate(torch.cat((ids, end), 1), **options)[:, ids.size(1) + 1 :]
+    assert torch.equal(found, model.generate(ids, **options)[:, ids.size(1) :])
+    with pytest.raises(ValueError, match="a prompt goes on after its </s>"):
+        model.generate(torch.cat((ids, end, ids[:, 1:]), 1), **options)
+
+
 def test_the_pipeline_continues_after_a_space(exported):
     _, tokenizer, model, _ = exported
     ask = pipeline("text-generation", model=model, tokenizer=tokenizer)

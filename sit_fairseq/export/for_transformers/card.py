@@ -2,12 +2,14 @@
 
 import os
 import re
+from string import ascii_lowercase
 from typing import Any, Dict, Optional, Sequence
 
 from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.export.folders import is_text
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import Place, read_sentences
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 # The table of options in the card of a model that has none.
 _DESCRIBED = (
@@ -82,7 +84,9 @@ def with_use(
     asked = re.search(r"echo '([^']+)'", text)
     arity = {} if grammar is None else arity_of(grammar)
     operator = max(tokens, key=lambda token: arity.get(token, 0), default="")
-    formula = [operator, *"abc"[: arity.get(operator, 0)]]
+    known, number = SymbolPattern(pattern), arity.get(operator, 0)
+    names = [t for t in (*ascii_lowercase, "p0", "p1", "p2") if known.is_symbol(t)]
+    formula = [operator, *names[:number]] if len(names) >= number else []
     sentence = asked[1] if asked else " ".join(formula if formula[1:] else tokens[:3])
     options = "" if is_text(cfg) else _VERIFY
     use = _USE.format(

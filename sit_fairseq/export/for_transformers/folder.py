@@ -20,12 +20,13 @@ from sit_fairseq.symbols.saved_tokens import buffer_text, saved_vocabulary, voca
 _TOKENIZER, _PIECES = "tokenizer_config.json", "spm.model"
 
 
-def export(model: Model, folder: Place, beside: Place = "", code: bool = True) -> str:
+def export(model: Model, folder: Place, beside: Optional[Place] = None, code: bool = True) -> str:
     """Writes a folder to upload: weights as safetensors, options as JSON, dictionaries and a card.
 
     Args:
         beside: a folder whose ``README.md`` becomes the card, unless ``folder`` has one, and whose
-            pieces of ``spm.model`` become those of the tokenizer.
+            pieces of ``spm.model`` become those of the tokenizer; by default where the model was
+            loaded from.
         code: whether it gets a tokenizer and the code of the model. Then ``AutoTokenizer`` of
             transformers loads it, and ``AutoModelForSeq2SeqLM``, or ``AutoModelForCausalLM`` of a
             language model.
@@ -34,6 +35,7 @@ def export(model: Model, folder: Place, beside: Place = "", code: bool = True) -
         The name of the file of weights; a UserError for an ensemble, or a file that cannot be read or
         written.
     """
+    beside = (model.folder or folder) if beside is None else beside
     state = model.checkpoint(half=True)
     cfg, (tokens, pattern) = state["cfg"], saved_vocabulary(state["model"])
     known, config = {"tokens": tokens, "symbols": pattern}, checkpoints.hub_config(cfg)

@@ -63,8 +63,8 @@ class Generates:
     def generate(
         self,
         input_ids: Optional[Tensor] = None,
-        attention_mask: Optional[Tensor] = None,
         generation_config: Optional[GenerationConfig] = None,
+        attention_mask: Optional[Tensor] = None,
         **options: Any,
     ) -> Union[Tensor, Answers]:
         """Answers the sentences of a batch, or continues its prompts. Options are called as in
@@ -72,8 +72,8 @@ class Generates:
 
         Args:
             input_ids: (B, L) sources or prompts; also called ``inputs``.
-            attention_mask: (B, L) 0 at padding.
             generation_config: options, in the place of ``model.generation_config``.
+            attention_mask: (B, L) 0 at padding.
             num_beams: width of the beam; 1 is greedy.
             num_return_sequences: N, answers to each sentence.
             do_sample: draw N answers instead of searching for the best.

@@ -116,11 +116,17 @@ class SymbolInvariantModel(Generates, PreTrainedModel):
             with torch.device("cpu"):
                 module.table.copy_(SinusoidalPositions(*module.table.shape).table)
 
-    def save_pretrained(self, folder: Any, state_dict: Any = None, **options: Any) -> None:
+    def save_pretrained(
+        self,
+        save_directory: Any,
+        is_main_process: bool = True,
+        state_dict: Any = None,
+        **options: Any,
+    ) -> None:
         """As in transformers; a matrix with several names is written once for each."""
         given = state_dict or self.state_dict()
         weights = {name: value.clone() for name, value in given.items()}
-        super().save_pretrained(folder, state_dict=weights, **options)
+        super().save_pretrained(save_directory, is_main_process, state_dict=weights, **options)
 
     @classmethod
     def can_generate(cls) -> bool:
@@ -172,6 +178,12 @@ class SymbolInvariantModel(Generates, PreTrainedModel):
             if len(rows[-1]) > longest:
                 raise ValueError(f"a sentence has {len(rows[-1])} tokens, more than {longest}")
         return padded(rows)
+
+    @staticmethod
+    def _begun(tokens: Tensor) -> Tensor:
+        """(B, T) dictionary indices without a first ``</s>``, padded on the right."""
+        rows = [[index for index in row if index != PAD] for row in tokens.tolist()]
+        return padded([row[1:] if row[:1] == [EOS] else row for row in rows])
 
     def _ids(self, word: str) -> List[int]:
         known = word in self._spelling.rows
@@ -236,8 +248,9 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel, GenerationMixin):
     ) -> Tuple[Tensor, Optional[Tensor], List[Tuple[List[int], int]]]:
         """Sources, how answers begin, and before each answer ids and tokens of it to be left out."""
         sources, prefix = self._read(ids, mask), None
-        if beginning is not None and beginning.size(1) > 1:
-            prefix = self._targets(beginning[:, 1:], len(sources))
+        if beginning is not None:
+            prefix = self._begun(self._targets(beginning, len(sources)))
+            prefix = prefix if prefix.size(1) else None
         return sources, prefix, [([EOS], 0)] * len(sources)
 
     def _targets(self, ids: Tensor, count: int) -> Tensor:
@@ -307,11 +320,12 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel, GenerationMixin):
     ) -> Tuple[Tensor, None, List[Tuple[List[int], int]]]:
         """See :class:`SymbolInvariantForSeq2SeqLM`."""
         prompts = self._texts(ids, mask)
+        if (prompts[:, :-1].eq(EOS) & prompts[:, 1:].ne(PAD)).any():
+            raise ValueError("a prompt goes on after its </s>")
         prompts = prompts.masked_fill(prompts.eq(EOS), PAD)
         return prompts, None, [*zip(ids.tolist(), prompts.ne(PAD).sum(1).tolist())]
 
     def _texts(self, ids: Tensor, mask: Optional[Tensor]) -> Tensor:
         """(B, T) dictionary indices of texts, without a first ``<s>`` or ``</s>``, padded on the
         right."""
-        rows = [[index for index in row if index != PAD] for row in self._read(ids, mask).tolist()]
-        return padded([row[1:] if row[:1] == [EOS] else row for row in rows])
+        return self._begun(self._read(ids, mask))
