@@ -124,7 +124,7 @@ def _binarise(out: Path) -> None:
 def _schedule(updates: int) -> List[str]:
     """The options of a training of some updates, which goes on where it was."""
     every = str(max(20, updates // 10))
-    words = ["--lr-scheduler", "cosine", "--warmup-updates", str(min(100, updates // 5))]
+    words = ["--lr-scheduler", "cosine", "--warmup-updates", str(min(500, updates // 5))]
     words += ["--max-update", str(updates), "--save-interval-updates", every]
     words += ["--validate-interval-updates", every, "--keep-interval-updates", "1"]
     return [*words, "--no-epoch-checkpoints", "--log-interval", str(min(20, updates // 5))]

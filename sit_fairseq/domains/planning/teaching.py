@@ -82,7 +82,7 @@ class PlanTeacher:
     # Options of fairseq-train: the model and all of its training but its length.
     training: ClassVar[Sequence[str]] = (
         *("--arch", "symbol_invariant_transformer", "--stream-places", "own"),
-        *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256", "--encoder-layers", "3"),
+        *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256", "--encoder-layers", "6"),
         *("--decoder-layers", "2", "--encoder-attention-heads", "4", "--encoder-positions", "rope"),
         *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
         *("--max-source-positions", str(_LONGEST), "--criterion", "adacos", "--min-scale", "10"),
