@@ -11,7 +11,7 @@ from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.grammar import Grammar
 
 DIGITS, PLACES, EMPTY = "abcd", range(16), "."
-GROUPS = [*([(p // 4, "row"), (p % 4, "column"), (p // 8 * 2 + p % 4 // 2, "box")] for p in PLACES)]
+GROUPS = [[(p // 4, "row"), (p % 4, "column"), (p // 8 * 2 + p % 4 // 2, "box")] for p in PLACES]
 PEERS = [[q for q in PLACES if q != p and set(GROUPS[p]) & set(GROUPS[q])] for p in PLACES]
 
 

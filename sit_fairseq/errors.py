@@ -8,9 +8,9 @@ from typing import Any, Container, Dict, Iterable, List, Optional, Tuple
 _LONGEST = 2000  # characters of a message
 
 
-def excerpt(text: str, longest: int = 80) -> str:
-    """The beginning of a text, as Python writes it, for messages."""
-    return repr(text if len(text) <= longest else text[: longest - 3] + "...")
+def excerpt(text: str) -> str:
+    """The first 80 characters of a text, as Python writes it, for messages."""
+    return repr(text if len(text) <= 80 else f"{text[:77]}...")
 
 
 def shortened(message: str) -> str:

@@ -31,7 +31,8 @@ from sit_fairseq.errors import UserError, check_numbers, texts_of
 from sit_fairseq.judging.judge import Judge, accepting
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
-from sit_fairseq.models.loading import AnyModel, load_model, options_of, portable
+from sit_fairseq.models.loading import load_model, options_of, portable
+from sit_fairseq.models.transformer import SlotSpaceModel
 from sit_fairseq.search.batches import longest_first
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import Hypothesis, SearchOptions
@@ -83,7 +84,7 @@ class Model:
             a :class:`~sit_fairseq.models.language_model.SymbolInvariantLanguageModel`.
     """
 
-    def __init__(self, models: Sequence[AnyModel], domain: Optional[str] = None) -> None:
+    def __init__(self, models: Sequence[SlotSpaceModel], domain: Optional[str] = None) -> None:
         self.core, self.domain = models[0], domain
         self._models = list(models)
         for model in models:
@@ -137,9 +138,8 @@ class Model:
                 f"{device} cannot be used here ({str(error).splitlines()[0]})", "device"
             )
         given = symbols, fresh_names, fresh_symbols
-        with torch.inference_mode(False), torch.device(
-            "cpu"
-        ):  # whatever is in force for the caller
+        # Whatever is in force for the caller.
+        with torch.inference_mode(False), torch.device("cpu"):
             loaded = [load_model(place, arity_of, *given) for place in (path, *others)]
             cores, cfg = [model.to(device) for model, _ in loaded], loaded[0][1]
         model = cls(cores, cfg["task"].get("domain"))

@@ -5,8 +5,7 @@ Needs torch and transformers alone. :mod:`~sit_fairseq.models.rows` has the stre
 
 import inspect
 import re
-from contextlib import contextmanager
-from typing import Any, Iterator, List, Optional, Pattern, Tuple, Union
+from typing import Any, List, Pattern, Tuple, Union
 
 import torch
 import torch.nn.functional as F
@@ -24,18 +23,6 @@ from sit_fairseq.search.strategies import Sampling
 
 # The names of a text by their numbers, and those that keep their order in answers that have each once.
 _SYMBOLS = "\n".join((r"free=@[1-9]\d*", rf"{ORDERED}=@0\d+"))
-
-
-@contextmanager
-def _in_evaluation(model: nn.Module) -> Iterator[None]:
-    """Context manager: a model in evaluation mode, each part of which gets its own mode back."""
-    modes = [(part, part.training) for part in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for part, training in modes:
-            part.training = training
 
 
 class Names:
@@ -140,8 +127,7 @@ class Names:
             raise UserError("a prompt has no tokens, so nothing continues it", "texts")
         if not texts:
             return []
-        # Whatever device and mode are in force for the caller.
-        with torch.device("cpu"), _in_evaluation(self._model):
+        with torch.device("cpu"):  # whatever is in force for the caller
             tokens = self._padded(sources, not causal)
             if causal:
                 found = PromptSearch([self._model], options, sampling)(tokens)

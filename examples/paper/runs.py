@@ -33,7 +33,7 @@ from examples.paper.tables import (
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.result_file import markdown_table, read_result
-from sit_fairseq.judging.judge import OWN_MODULES
+from sit_fairseq.judging.own import OWN_MODULES
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.judging.workers import python
 from sit_fairseq.storage.files import replacing, sha256_of_file

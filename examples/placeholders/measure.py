@@ -136,8 +136,7 @@ def row(name: str, way: Translator, other: Optional[Translator], test: Test) -> 
     started = time.process_time()
     answers = way(lines)
     seconds = time.process_time() - started
-    judge = PlaceholderJudge()
-    judge.pattern = PLACEHOLDER
+    judge = PlaceholderJudge(PLACEHOLDER)
     right = [judge.verify(*pair) is Verdict.satisfied for pair in zip(lines, answers)]
     shares = []
     for number in sorted(set(map(len, keys))):

@@ -138,6 +138,6 @@ def _call(words: List[str]) -> None:
             sys.exit(128 + signal.SIGPIPE)
         raise UserError(f"The output cannot be written: {error.strerror}; write it elsewhere.")
     except Exception as error:
-        from sit_fairseq.judging.judge import own_failure
+        from sit_fairseq.judging.own import own_failure
 
         raise own_failure(error)

@@ -41,9 +41,10 @@ import json
 import os
 import sys
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Dict, Iterator, List, Sequence, Tuple
 
 from tqdm import tqdm
 
@@ -108,12 +109,9 @@ def main(args: argparse.Namespace) -> None:
     if args.output and getattr(args, "input", None):
         refuse_same([args.input], [f"{args.output}.{side}" for side in ("src", "tgt")], "output")
     given, path = _given(args, domain), _model_path(args, domain)
-
-    def load(**options: Any) -> Model:
-        return Model.load(path, **options)
-
+    load, limits = partial(Model.load, path), Limits(args.beams, args.seconds)
     lacking, said = 0, ""
-    with domain.solver(given, load, Limits(args.beams, args.seconds)) as solver:
+    with args.solver(domain, given, load, limits) as solver:
         for name in solver.switches:
             setattr(solver, name, getattr(args, name))
         every = range(len(solver.problems))
@@ -253,7 +251,7 @@ def _kept(args: argparse.Namespace, path: str, solver: Solver) -> Iterator[Tuple
 
 
 def _confirmed(solver: Solver, journal: Journal) -> Dict[int, Solved]:
-    """What a journal has that need not be found again, by the place of the problem."""
+    """The outcomes of a journal that need not be found again, by the place of the problem."""
     found: Dict[int, Solved] = {}
     for number, entry in enumerate(journal.entries, start=2):
         try:

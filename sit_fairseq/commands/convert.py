@@ -89,7 +89,7 @@ def main(args: argparse.Namespace) -> None:
     import torch
     from omegaconf import OmegaConf
 
-    from sit_fairseq.conversion import mapping, original
+    from sit_fairseq.conversion import mapping
     from sit_fairseq.conversion.mapping import Symbols, convert
     from sit_fairseq.conversion.original import read_baseline, read_vanilla
     from sit_fairseq.model import Model
@@ -108,7 +108,7 @@ def main(args: argparse.Namespace) -> None:
     average = checkpoints.moving_average(state)
     if args.ema and average is None:
         raise UserError(f"{args.source} was trained without a moving average; leave out --ema")
-    name = original.model_options(state)["_name"]
+    name, _ = checkpoints.section(state, "model")
     if name == TEXT_KIND:
         raise UserError(
             f"{args.source} is a language model; only models with a source are converted"

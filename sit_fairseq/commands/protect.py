@@ -22,17 +22,11 @@ import argparse
 import json
 import os
 import sys
+from itertools import islice
 from typing import Dict, Iterator, Optional, TextIO
 
 from sit_fairseq.commands._options import at_least
-from sit_fairseq.domains.placeholders.ladder import (
-    AS_IS,
-    Ladder,
-    Program,
-    Protected,
-    blocks,
-    try_forms,
-)
+from sit_fairseq.domains.placeholders.ladder import AS_IS, Ladder, Program, Protected, try_forms
 from sit_fairseq.domains.placeholders.masks import (
     FORMS,
     KINDS,
@@ -138,7 +132,7 @@ def _protected(
         except (LookupError, ValueError):
             raise journal.damaged(number)
         yield one
-    for block in blocks(lines, _BLOCK):
+    while block := list(islice(lines, _BLOCK)):
         ends = ["\r" * line.endswith("\r") for line in block]
         found = ladder([line.removesuffix("\r") for line in block])
         found = [one._replace(text=one.text + end) for one, end in zip(found, ends)]

@@ -18,7 +18,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional
 
 from tqdm import tqdm
 
@@ -172,10 +172,10 @@ def _lines(out: Path, module: str, words: List[str]) -> Iterator[str]:
                 log.write(line)
                 last = line.strip() or last
                 yield line
-            code: Tuple[int, ...] = (process.wait(),)
+            process.wait()
         finally:
             if process.poll() is None:
                 process.terminate()
                 process.wait()
-    if code != (0,):
+    if process.returncode:
         raise UserError(f"{module} failed: {last}; see {out / 'train.log'}")

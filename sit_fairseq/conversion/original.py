@@ -20,7 +20,7 @@ from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.baselines import FixedVocabulary
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
-from sit_fairseq.storage.checkpoints import moving_average
+from sit_fairseq.storage.checkpoints import moving_average, section
 from sit_fairseq.symbols.saved_tokens import (
     saved_operands,
     saved_vocabulary,
@@ -86,12 +86,6 @@ class Original:
     def reads_formulas(self) -> bool:
         """Whether its positions are those in trees."""
         return self.model_options["encoder_positions"] == "tree"
-
-
-def model_options(state: Dict[str, Any]) -> Dict[str, Any]:
-    """The options of the model of a checkpoint."""
-    options = state["cfg"]["model"]
-    return dict(vars(options) if isinstance(options, Namespace) else options)
 
 
 def _weights(path: str, state: Dict[str, Any], ema: bool) -> Dict[str, Tensor]:
@@ -179,7 +173,7 @@ def read_vanilla(
     """Describes a checkpoint of fairseq's ``transformer``; a UserError if it cannot be converted.
     ``data`` is the directory of its dictionaries, by default the one recorded in it; ``ema`` takes the
     moving average of the weights."""
-    options = model_options(state)
+    _, options = section(state, "model")
     weights = _weights(path, state, ema)
     cfg = _config(path, options)
     _refuse_options(path, cfg, options)
@@ -320,7 +314,7 @@ def read_baseline(
 ) -> Original:
     """As :func:`read_vanilla`; the tokens are in the checkpoint, and
     ``data`` only has sentences to compare models on."""
-    options = {n: v for n, v in model_options(state).items() if not n.startswith("_")}
+    options = {n: v for n, v in section(state, "model")[1].items() if not n.startswith("_")}
     kind = options["symbol_embedding"]
     if kind != "fixed":
         raise UserError(

@@ -188,11 +188,8 @@ class SlotSpaceTransformer(nn.Module):
 
     def __init__(self, original: Original, vocabulary: Vocabulary, actual: str) -> None:
         super().__init__()
-        self.model, self.vocabulary, dictionaries = (
-            original.model,
-            vocabulary,
-            original.dictionaries,
-        )
+        self.model, self.vocabulary = original.model, vocabulary
+        dictionaries = original.dictionaries
         for layer in self.model.encoder.layers:
             # The fast path of fairseq 0.12.2 ends with an error under newer torch.
             layer.can_use_fastpath = False
@@ -209,10 +206,8 @@ class SlotSpaceTransformer(nn.Module):
     def forward(self, source: Tensor, previous: Tensor) -> Tensor:
         """(B, T, V_n + 1) logits, of (B, U) sources and (B, T) shifted targets."""
         canonical, slots = self.vocabulary.read(source)
-        sources, tokens = (
-            self.source_indices[canonical],
-            self.target_indices[slots.encode(previous)],
-        )
+        sources = self.source_indices[canonical]
+        tokens = self.target_indices[slots.encode(previous)]
         if isinstance(self.model, SymbolInvariantTransformer):
             logits = self.model.decode(tokens, self.model.encode(sources))
         else:

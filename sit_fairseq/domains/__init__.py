@@ -11,9 +11,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
-from sit_fairseq.domains.solver import Limits, Reading, Solver
+from sit_fairseq.domains.solver import Reading, Solver
 from sit_fairseq.errors import UserError, excerpt
-from sit_fairseq.judging.judge import Judge, own_object
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.own import own_object
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.pattern import SymbolPattern
 
@@ -125,14 +126,6 @@ class Domain:
     def versioned(self) -> str:
         """Name and version, ``ltl@1``."""
         return f"{self.name}@{self.version}"
-
-    def solver(
-        self, given: Sequence[Tuple[int, str]], load: Callable[..., Any], limits: Limits
-    ) -> Solver:
-        """Makes the solver of given problems, see :class:`~sit_fairseq.domains.solver.Solver`."""
-        from sit_fairseq.domains.sentence_solver import SentenceSolver
-
-        return (self.solve or SentenceSolver)(self, given, load, limits)
 
     def judge(self, name: Optional[str] = None) -> Judge:
         """Makes a judge by its name, None for the default one; a UserError if there is none."""

@@ -10,7 +10,8 @@ from typing import Any, Callable, Collection, Mapping, Optional
 from sit_fairseq.domains import Domain, find, known, names
 from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.equality_judges import AlphaJudge, ExactJudge
-from sit_fairseq.judging.judge import Judge, accepting, own_object
+from sit_fairseq.judging.judge import Judge, accepting
+from sit_fairseq.judging.own import own_object
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.prefix import OwnArity
 

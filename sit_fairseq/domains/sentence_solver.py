@@ -100,7 +100,7 @@ class SentenceSolver(Solver):
         return True
 
     def _read(self, place: int) -> "Reading | str":
-        """What a problem says, or why it cannot be read."""
+        """The reading of a problem, or why it cannot be read."""
         _, text = self.problems[place]
         if "\ufffd" in text:
             return "the line is no text in UTF-8"
@@ -172,7 +172,7 @@ class SentenceSolver(Solver):
         verdict: Optional[Verdict] = None,
         reason: Optional[str] = "",
     ) -> Solved:
-        """What came of a problem: whether it has an answer, and the model's with its verdict, or the
+        """The outcome for a problem: whether it has an answer, and the model's with its verdict, or the
         reason why there is none."""
         symbols, plain = reading.names, self._plain(reading.names.values())
         source = " ".join(reading.tokens)

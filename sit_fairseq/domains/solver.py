@@ -1,6 +1,7 @@
 """How problems are answered as people write them: what every solver has, for ``sit answer``."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -8,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Sequence,
 
 
 class Reading(NamedTuple):
-    """What a text says.
+    """A problem as read from a text.
 
     Attributes:
         tokens: the problem as data have it.
@@ -25,7 +26,7 @@ class Reading(NamedTuple):
 
 
 class Status(str, Enum):
-    """The outcome for a problem."""
+    """The kind of an outcome."""
 
     verified = "verified"  # a judge has accepted the answer
     impossible = "no answer exists"  # it is proved
@@ -36,7 +37,7 @@ class Status(str, Enum):
 
 @dataclass(frozen=True)
 class Solved:
-    """What came of a problem.
+    """The outcome for a problem.
 
     Attributes:
         status: the outcome.
@@ -67,7 +68,7 @@ class Limits(NamedTuple):
     seconds: float
 
 
-class Solver(ABC):
+class Solver(AbstractContextManager):
     """Answers the problems of a domain. It is a context manager, which ends its processes. The
     docstring of a subclass is the help of ``sit answer NAME``.
 
@@ -102,9 +103,6 @@ class Solver(ABC):
         limits: Limits,
     ) -> None:
         self.domain, self.problems, self.load, self.limits = domain, given, load, limits
-
-    def __enter__(self) -> "Solver":
-        return self
 
     def __exit__(self, *raised: Any) -> None:
         self.close()

@@ -19,7 +19,6 @@ from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Answer, Model
-from sit_fairseq.search.hypotheses import SearchOptions
 from sit_fairseq.search.verified_search import beam_widths
 from sit_fairseq.storage.files import Place, read_sentences
 from sit_fairseq.storage.journal import Journal
@@ -57,12 +56,11 @@ class Answerer(Protocol):
 
 
 class ModelAnswerer:
-    """A model that answers sentences, see :class:`Answerer`; a UserError if it, or an option,
-    cannot be used.
+    """A model that answers sentences, see :class:`Answerer`; a UserError if it cannot be used.
 
-    Options are those of :meth:`Model.load`, of the search as fairseq names them, and of
-    :meth:`Model.answers`; ``verify`` names the judge of a search with the widths ``verify_beams``.
-    ``constrained`` may be ``auto``, for the grammar of the model's domain, or else of ``domain``.
+    ``symbols`` and ``device`` are those of :meth:`Model.load`, the other options those of
+    :meth:`Model.answers`; ``verify`` is the name of a judge. ``constrained`` may be ``auto``, for the
+    grammar of the model's domain, or else of ``domain``.
     """
 
     def __init__(
@@ -71,32 +69,19 @@ class ModelAnswerer:
         *,
         symbols: Optional[str] = None,
         device: str = "cpu",
-        beam: int = 3,
-        nbest: int = 1,
-        lenpen: float = 1.0,
-        max_len_a: float = 0.0,
-        max_len_b: int = 200,
         verify: Optional[str] = None,
-        verify_beams: Any = None,
         constrained: Optional[str] = None,
         domain: Optional[str] = None,
-        batch_size: int = 64,
-        max_tokens: Optional[int] = None,
+        beams: Sequence[int] = (3,),
+        **options: Any,
     ) -> None:
         self.judge = None if verify is None else accepting_judge(verify)
         self.model = Model.load(path, symbols=symbols, device=device)
         self.symbols, self.fresh_symbols = self.model.symbols, self.model.fresh_symbols
         if constrained == "auto" and domain is not None and not is_ours(self.model.domain):
             constrained = domain
-        limits = {"max_len_a": max_len_a, "max_len_b": max_len_b, "len_penalty": lenpen}
-        self._options = {
-            "beams": beam_widths([beam] if verify_beams is None else verify_beams, "beams"),
-            "verify": self.judge,
-            "constrained": constrained,
-            "search": SearchOptions(nbest=nbest, **limits),
-            "batch_size": batch_size,
-            "max_tokens": max_tokens,
-        }
+        searched = {"verify": self.judge, "constrained": constrained}
+        self._options = {**options, **searched, "beams": beam_widths(beams, "beams")}
 
     def decode(
         self, sources: Sequence[str], skip: Collection[int] = ()

@@ -1,4 +1,4 @@
-"""What ``sit evaluate`` measures: answers are made or read, judged, counted and written down."""
+"""Measurements of ``sit evaluate``: answers are made or read, judged, counted and written down."""
 
 import os
 import sys
@@ -29,6 +29,7 @@ from sit_fairseq.evaluation.result_file import file_beside, sha256_of
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.search.hypotheses import SearchOptions
 from sit_fairseq.storage.files import make_folder, read_sentences, sha256_of_file
 from sit_fairseq.storage.journal import Journal
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -76,18 +77,16 @@ def _answerer(how: Measurement) -> Answerer:
             raise UserError("a file of answers does not say which tokens are symbols", "symbols")
         return GivenAnswers(how.generated, how.symbols)
     domain = domain_of(make_judge(how.semantics, parameter=""))
+    factor, more = how.max_len
     return ModelAnswerer(
         how.path,
         symbols=how.symbols,
         device="cuda" if torch.cuda.is_available() else "cpu",
-        beam=how.beams[0],
-        nbest=max(how.top_n or [1]),
-        max_len_a=how.max_len[0],
-        max_len_b=how.max_len[1],
         verify=how.verify,
-        verify_beams=how.beams if how.verify else None,
         constrained=how.constrained,
         domain=None if domain is None else how.semantics,
+        beams=how.beams if how.verify else how.beams[:1],
+        search=SearchOptions(nbest=max(how.top_n or [1]), max_len_a=factor, max_len_b=more),
         batch_size=BATCH,
     )
 

@@ -17,7 +17,7 @@ def sha256_of(lines: Iterable[str]) -> str:
 
 def file_beside(path: str, ending: str) -> str:
     """The name of another file that belongs to a result file."""
-    return (path[: -len(".json")] if path.endswith(".json") else path) + ending
+    return path.removesuffix(".json") + ending
 
 
 def write_result(path: str, content: Dict[str, Any]) -> None:

@@ -1,24 +1,12 @@
-"""Judges: what they must offer, and how a user's own are found."""
+"""Judges and their problems."""
 
-import os
-import sys
-import traceback
 from abc import ABC, abstractmethod
-from importlib import import_module
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Type, TypeVar
+from typing import Dict, List, Optional, Sequence
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.signature import code_of, hash_of_files, versions_of
 from sit_fairseq.judging.verdict import Verdict
-
-Own = TypeVar("Own")
-
-# Names the folder of modules of the user's own to processes that run in another one.
-OWN_MODULES = "SIT_OWN_MODULES"
-
-# The modules of the user's own, by file.
-_OWN: Dict[Optional[str], str] = {}
 
 
 class Problem(str):
@@ -40,7 +28,8 @@ class Judge(ABC):
     """Decides whether an answer to a problem is right.
 
     A judge is small and picklable: ``JudgePool`` sends it to its workers. A judge of your own needs
-    :meth:`verify` alone, and is named by ``MODULE:CLASS``, see :func:`own_object`.
+    :meth:`verify` alone, and is named by ``MODULE:CLASS``, see
+    :func:`~sit_fairseq.judging.own.own_object`.
 
     """
 
@@ -101,40 +90,6 @@ class Judge(ABC):
 
     def _modules(self) -> List[str]:
         return [cls.__module__ for cls in type(self).__mro__ if issubclass(cls, Judge)]
-
-
-def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
-    """Finds a user's own object of one of some kinds, or makes one of a user's own class, by
-    ``MODULE:OBJECT``; a UserError if Python finds none from the working directory, or its code
-    fails."""
-    module, _, name = place.partition(":")
-    folder = os.environ.get(OWN_MODULES, os.getcwd())
-    if folder not in sys.path:  # worker processes get the same path
-        sys.path.append(folder)
-    try:
-        own = getattr(import_module(module), name)
-        _OWN[getattr(sys.modules[module], "__file__", None)] = module
-        own = own() if isinstance(own, type) and issubclass(own, kinds) else own
-    except UserError as error:
-        raise UserError(f"{place} cannot be used: {error}; mend {module}")
-    except Exception as error:  # whatever their code raises
-        raise UserError(f"{place} cannot be used ({type(error).__name__}: {error}); mend {module}")
-    if not isinstance(own, kinds):
-        known = " or ".join(f"{kind.__module__}.{kind.__name__}" for kind in kinds)
-        raise UserError(f"{place} is no object and no subclass of {known}", parameter)
-    return own
-
-
-def own_failure(error: Exception) -> Exception:
-    """The error to raise where one was not caught: a UserError if it comes out of a module that
-    :func:`own_object` imported, else ``error``."""
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if frame.filename in _OWN:
-            what = f"{type(error).__name__}: {error}"
-            return UserError(
-                f"{_OWN[frame.filename]} fails in line {frame.lineno} ({what}); mend it"
-            )
-    return error
 
 
 def accepting(judge: Judge, parameter: str) -> Judge:

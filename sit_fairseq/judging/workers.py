@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from enum import Enum
 from itertools import count
 from multiprocessing import Pipe
@@ -143,7 +144,7 @@ class _Worker:
         self.connection.close()
 
 
-class WorkerPool:
+class WorkerPool(AbstractContextManager):
     """Calls a function on items in parallel; an item it hangs or crashes on costs only itself.
 
     Use it as a context manager, or close it; it also ends with its last reference. Workers start
@@ -178,9 +179,6 @@ class WorkerPool:
         self._show = show
         self._idle: List[_Worker] = []
         self._busy: Dict[_Worker, Tuple[int, Any]] = {}  # with the item, and its number
-
-    def __enter__(self) -> "WorkerPool":
-        return self
 
     def __exit__(self, *raised: Any) -> None:
         self.close()

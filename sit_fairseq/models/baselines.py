@@ -19,10 +19,10 @@ from sit_fairseq.models.config import DecoderOptions, has_source
 from sit_fairseq.models.embedding import TokenEmbedding, wide
 from sit_fairseq.models.memory import Memory
 from sit_fairseq.models.stacks import Decoder
-from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer, without_embedding
+from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer
 from sit_fairseq.symbols.slots import Slots, numbered_in_sorts
 from sit_fairseq.symbols.streams import Streams
-from sit_fairseq.symbols.tokens import TokenTable
+from sit_fairseq.symbols.tokens import TokenTable, without_embedding
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)

@@ -104,7 +104,7 @@ def _check_rows(embedding: TokenEmbedding, unused: Any) -> None:
 
 
 def wide(x: Tensor) -> Tensor:
-    """Half precision has too few digits for cosines."""
+    """Float32 or float64: half precision has too few digits for cosines and probabilities."""
     return x if x.dtype == torch.float64 else x.float()
 
 

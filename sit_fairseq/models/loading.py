@@ -11,7 +11,7 @@ from sit_fairseq.errors import UserError, whole
 from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import DecoderOptions, LanguageModelConfig, ModelConfig, has_source
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
-from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.models.transformer import SlotSpaceModel, SymbolInvariantTransformer
 from sit_fairseq.storage.checkpoints import read_plain, section
 from sit_fairseq.storage.files import Place, model_file
 from sit_fairseq.symbols.saved_tokens import saved_operands, saved_vocabulary, vocabulary_prefix
@@ -37,17 +37,13 @@ LANGUAGE = r"[\w.@+-]{0,100}"
 LARGEST, _LARGEST_TABLE = 1_000_000, 2**24
 
 
-# A model that sentences are read by.
-AnyModel = Union[SymbolInvariantTransformer, SymbolInvariantLanguageModel]
-
-
 def load_model(
     path: Place,
     arity_of: Callable[[Optional[str]], Mapping[str, int]],
     symbols: Optional[str] = None,
     fresh_names: Optional[str] = None,
     fresh_symbols: Union[None, int, str] = None,
-) -> Tuple[AnyModel, Dict[str, Any]]:
+) -> Tuple[SlotSpaceModel, Dict[str, Any]]:
     """Builds the model of a checkpoint, and returns it with the options to write it with, see
     :func:`portable`.
 
@@ -121,7 +117,7 @@ def config_of(options: Mapping[str, Any]) -> Type[DecoderOptions]:
     return LanguageModelConfig if text else ModelConfig
 
 
-def options_of(model: AnyModel) -> Dict[str, Any]:
+def options_of(model: SlotSpaceModel) -> Dict[str, Any]:
     """The options of a model, with the sizes of its decoder, as checkpoints have them."""
     side, text = model.decoder.cfg, isinstance(model, SymbolInvariantLanguageModel)
     kind = LanguageModelConfig if text else ModelConfig
@@ -168,8 +164,8 @@ def plain_config(
 
 
 def damage(options: Mapping[str, Any], weights: Dict[str, Tensor], streams: bool) -> Optional[str]:
-    """What contradicts the options in weights by name, before a model takes memory; None if nothing
-    does. ``streams`` says that the model is ours; others are fairseq's transformers."""
+    """The fault of weights by name that contradict the options, before a model takes memory; None if
+    none do. ``streams`` says that the model is ours; others are fairseq's transformers."""
     fault = _wrong_size(options, weights, streams) or _wrong_vocabulary(weights, streams)
     if fault is None and streams:
         fault = _wrong_positions(options, weights)

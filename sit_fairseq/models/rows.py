@@ -43,7 +43,7 @@ class RowContext:
 
 
 class RowMemory:
-    """What the rows of hypotheses have read.
+    """The memory of the rows of hypotheses.
 
     Attributes:
         numbers: (H,) the names of the sentence of each hypothesis.

@@ -10,7 +10,7 @@ from sit_fairseq.models.all_places import AllMemory
 from sit_fairseq.models.baselines import make_embedding
 from sit_fairseq.models.config import DecoderOptions, ModelConfig, StackConfig, check
 from sit_fairseq.models.context import Context, EncodedSource
-from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
+from sit_fairseq.models.embedding import StreamTable, TokenEmbedding, wide
 from sit_fairseq.models.memory import Memory
 from sit_fairseq.models.own_places import OwnMemory
 from sit_fairseq.models.stacks import Decoder, Encoder, Stack
@@ -170,5 +170,4 @@ class SymbolInvariantTransformer(SlotSpaceModel):
 
 def log_probabilities(logits: Tensor) -> Tensor:
     """Log-probabilities of logits, in float32 or float64."""
-    wide = torch.float64 if logits.dtype == torch.float64 else torch.float32
-    return torch.log_softmax(logits, dim=-1, dtype=wide)
+    return torch.log_softmax(wide(logits), dim=-1)

@@ -8,8 +8,9 @@ ids.
 """
 
 import math
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -23,6 +24,20 @@ from sit_fairseq.search.hypotheses import Hypothesis, NoAnswer, SearchOptions, b
 from sit_fairseq.search.searchable import Searchable
 from sit_fairseq.search.strategies import Sampling, most_probable
 from sit_fairseq.symbols.slots import Slots
+
+
+@contextmanager
+def _in_evaluation(models: List[Searchable]) -> Iterator[None]:
+    """Context manager: models in evaluation mode, each part of which gets its own mode back."""
+    training = [model for model in models if model.training]
+    modes = [(part, part.training) for model in training for part in model.modules()]
+    try:
+        for model in training:
+            model.eval()
+        yield
+    finally:
+        for part, mode in modes:
+            part.training = mode
 
 
 class BeamSearch:
@@ -70,10 +85,7 @@ class BeamSearch:
         Returns:
             For each sentence at most K answers, best first, or :class:`NoAnswer`.
         """
-        training = [model for model in self.models if model.training]
-        try:
-            for model in training:
-                model.eval()
+        with _in_evaluation(self.models):
             faults = [
                 next(filter(None, (model.unreadable(source) for model in self.models)), None)
                 for source in sources.cpu()
@@ -83,9 +95,6 @@ class BeamSearch:
                 sources, prefix = sources[read], None if prefix is None else prefix[read]
             found = iter(self._search(sources, prefix) if read else ())
             return [NoAnswer(f"the sentence {fault}") if fault else next(found) for fault in faults]
-        finally:
-            for model in training:
-                model.train()
 
     def _search(self, sources: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
         encoded = [model.encode(sources) for model in self.models]
@@ -233,7 +242,7 @@ class _Search:
             self._reorder(parents)
 
     def _filters(self, least: Tensor, most: Tensor, prefix: Optional[Tensor]) -> List[Filter]:
-        """What the search is kept to; the shortest answers are known only after all else."""
+        """The filters of the search; that of lengths comes last, after all else is known."""
         beam, filters = self._options.beam, []
         sentences, least, most = (
             part.repeat_interleave(beam) for part in (self._sentences, least, most)

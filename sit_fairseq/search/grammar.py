@@ -42,8 +42,8 @@ class Grammar(ABC):
 
 
 def fewest(grammar: Grammar, state: State) -> int:
-    """What the grammar says by :meth:`Grammar.shortest`; raises ValueError or TypeError unless it is
-    a number of tokens."""
+    """The fewest tokens that can follow, by :meth:`Grammar.shortest`; raises ValueError or TypeError
+    unless it gives a number of tokens."""
     number = index(grammar.shortest(state))
     if number < 0:
         raise ValueError(f"shortest returns {number}, which is no number of tokens")

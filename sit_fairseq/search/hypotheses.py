@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from sit_fairseq.errors import UserError, real, whole
+from sit_fairseq.errors import UserError, check_numbers, real, whole
 
 # A step takes memory for twice the square of the beam.
 WIDEST = 1000
@@ -58,8 +58,7 @@ class SearchOptions:
                 raise UserError(f"{option.name} is {kind}, not {value!r}", option.name)
         if not 1 <= self.beam <= WIDEST:
             raise UserError(f"a beam holds 1 to {WIDEST} answers, not {self.beam}", "beam")
-        if self.nbest < 1:
-            raise UserError(f"nbest is a whole number from 1, not {self.nbest}", "nbest")
+        check_numbers(1, nbest=self.nbest)
         if not self.temperature > 0:
             raise UserError(f"a temperature of {self.temperature:g} is not positive", "temperature")
 

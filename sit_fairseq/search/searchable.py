@@ -1,4 +1,4 @@
-"""What a search asks of a model. Shapes: B sentences of U tokens, K hypotheses of each, T tokens so far,
+"""Models as a search asks them. Shapes: B sentences of U tokens, K hypotheses of each, T tokens so far,
 P of them new, V columns of canonical ids."""
 
 from typing import Any, Iterator, Optional, Protocol
@@ -37,5 +37,5 @@ class Searchable(Protocol):
     def eval(self) -> Any:
         """As of any module."""
 
-    def train(self) -> Any:
-        """As of any module."""
+    def modules(self) -> Iterator[nn.Module]:
+        """As of any module: its parts, each with a mode of its own."""

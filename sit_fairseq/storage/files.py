@@ -168,7 +168,7 @@ def read_sentences(path: str) -> List[str]:
             line = raw.decode("utf-8")
         except UnicodeDecodeError:
             raise UserError(f"Line {number} of {path} is not UTF-8; convert the file to UTF-8.")
-        lines.append(line[:-1] if line.endswith("\r") else line)
+        lines.append(line.removesuffix("\r"))
         if "\r" in lines[-1]:
             raise UserError(
                 f"Line {number} of {path} has a carriage return in it; save the file with Unix or "

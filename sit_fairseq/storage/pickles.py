@@ -42,7 +42,7 @@ _NUMPY = dict(
 
 
 class _Named:
-    """What a file names, or makes of that and completes later by a ``state``."""
+    """A name in a file, or an object made by it, which a ``state`` completes later."""
 
     def __init__(self, kind: str, *parts: Any) -> None:
         self.kind, self.parts, self.state = kind, parts, None
@@ -197,7 +197,7 @@ def read(path: str) -> Any:
         if sum(entry.file_size for entry in archive.infolist()) > size:
             raise zipfile.BadZipFile("it unpacks to more than it holds")
         (main,) = [name for name in archive.namelist() if name.endswith("/data.pkl")]
-        folder = main[: -len("data.pkl")]
+        folder = main.removesuffix("data.pkl")
         if f"{folder}byteorder" in archive.namelist():
             if archive.read(f"{folder}byteorder") != b"little":
                 raise UnpicklingError("it was written by a big-endian machine")

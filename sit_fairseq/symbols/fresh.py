@@ -8,7 +8,7 @@ from itertools import chain, count, islice, takewhile
 from typing import Any, Collection, Dict, Iterator, List, Optional
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.symbols.saved_tokens import named_sorts
+from sit_fairseq.symbols.pattern import named_sorts
 from sit_fairseq.symbols.tokens import TokenTable
 
 

@@ -50,6 +50,13 @@ def word_fault(word: str, known: bool, pattern: Optional[str]) -> Optional[str]:
     return reason if pattern is None else f"{reason} and not matched by the pattern {pattern!r}"
 
 
+def named_sorts(sorts: List[str]) -> str:
+    """The sorts of a pattern, for an error message."""
+    return (
+        "one sort of symbols without a name" if sorts == [""] else f"the sorts {', '.join(sorts)}"
+    )
+
+
 class SymbolPattern:
     """Regular expressions that match symbols in full, one for each sort.
 
@@ -77,7 +84,7 @@ class SymbolPattern:
         self.sorts, expressions = _read_sorts(text)
         self._compiled = list(map(_compile, expressions))
         self._known: Dict[str, Optional[int]] = {}  # a token comes again and again
-        matched = [token for token in special if self.matches(token)]
+        matched = [token for token in special if self.matching(token)]
         if matched:
             raise UserError(
                 f"the pattern {text!r} matches the special token {matched[0]!r}; choose regular "
@@ -104,10 +111,6 @@ class SymbolPattern:
     def is_symbol(self, token: str) -> bool:
         """Whether ``token`` is interchangeable."""
         return self.sort(token) is not None
-
-    def matches(self, token: str) -> bool:
-        """Whether an expression matches ``token``, which may be filler, in full."""
-        return bool(self.matching(token))
 
     def symbols(self, tokens: Sequence[str]) -> List[str]:
         """The distinct symbols among ``tokens``, in order of first appearance."""

@@ -2,7 +2,7 @@
 operands."""
 
 import re
-from typing import Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Dict, List, Mapping, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -55,21 +55,3 @@ def vocabulary_prefix(state_dict: Dict[str, Tensor]) -> str:
     """Of the names of the vocabulary's buffers: a language model has no encoder."""
     side = "encoder" if any(name.startswith("encoder.") for name in state_dict) else "decoder"
     return f"{side}.embed_tokens.vocabulary."
-
-
-def named_sorts(sorts: List[str]) -> str:
-    """The sorts of a pattern, for an error message."""
-    return (
-        "one sort of symbols without a name" if sorts == [""] else f"the sorts {', '.join(sorts)}"
-    )
-
-
-def without_embedding(tokens: Iterable[str]) -> str:
-    """Tokens that a model has no vector for, for an error message."""
-    return f"tokens that the model has no embedding for: {listing(sorted(tokens))}"
-
-
-def listing(tokens: List[str]) -> str:
-    """Tokens for an error message, at most 20 of them."""
-    shown = " ".join(map(repr, tokens[:20]))
-    return shown if len(tokens) <= 20 else f"{shown} and {len(tokens) - 20} more"

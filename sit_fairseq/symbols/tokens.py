@@ -37,6 +37,17 @@ def refuse(fault: Optional[str], sentence: str) -> None:
         raise UnansweredError(f"the sentence {fault}", sentence)
 
 
+def without_embedding(tokens: Iterable[str]) -> str:
+    """Tokens that a model has no vector for, for an error message."""
+    return f"tokens that the model has no embedding for: {listing(sorted(tokens))}"
+
+
+def listing(tokens: List[str]) -> str:
+    """Tokens for an error message, at most 20 of them."""
+    shown = " ".join(map(repr, tokens[:20]))
+    return shown if len(tokens) <= 20 else f"{shown} and {len(tokens) - 20} more"
+
+
 class TokenTable:
     """Tells symbols (interchangeable tokens, section 3.1) from base tokens by a pattern.
 

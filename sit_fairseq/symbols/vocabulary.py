@@ -11,20 +11,17 @@ from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
-from sit_fairseq.symbols.pattern import SymbolPattern
+from sit_fairseq.symbols.pattern import SymbolPattern, named_sorts
 from sit_fairseq.symbols.prefix import OwnArity
 from sit_fairseq.symbols.saved_tokens import (
     buffer_text,
-    listing,
-    named_sorts,
     operands_buffer,
     saved_operands,
     saved_vocabulary,
     text_buffer,
-    without_embedding,
 )
 from sit_fairseq.symbols.slots import Slots, numbered
-from sit_fairseq.symbols.tokens import TokenTable
+from sit_fairseq.symbols.tokens import TokenTable, listing, without_embedding
 
 
 class Vocabulary(nn.Module):
@@ -232,9 +229,7 @@ class Vocabulary(nn.Module):
             else:
                 reason += f"; its own pattern is {pattern!r}"
         elif unknown:
-            reason = (
-                f"the data has {without_embedding(unknown)}; remove them from the data; if they "
-            )
-            reason += "are interchangeable, let the pattern of a model with streams match them"
+            reason = f"the data has {without_embedding(unknown)}; remove them from the data; if "
+            reason += "they are interchangeable, let the pattern of a model with streams match them"
         if reason is not None:
             raise UserError(reason, "symbols")

@@ -14,8 +14,7 @@ from numpy import ndarray
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.models.positions import TreePositions
-from sit_fairseq.symbols.saved_tokens import without_embedding
-from sit_fairseq.symbols.tokens import refuse
+from sit_fairseq.symbols.tokens import refuse, without_embedding
 from sit_fairseq.tasks.stream_counts import (
     BLOCK,
     Block,

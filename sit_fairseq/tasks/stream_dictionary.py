@@ -49,7 +49,7 @@ class StreamDictionary(TokenTable, Dictionary):
         """As for any table; a UserError also if it matches a token of the data like filler."""
         super().set_pattern(pattern)
         for token, count in zip(self.symbols, self.count):
-            if count > 0 and is_filler(token) and self._pattern.matches(token):
+            if count > 0 and is_filler(token) and self._pattern.matching(token):
                 raise UserError(
                     f"the data hold the token {token!r}, which --symbols {pattern!r} matches, but "
                     "fairseq-preprocess fills dictionaries up with such names; call it otherwise"

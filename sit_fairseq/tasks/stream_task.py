@@ -1,4 +1,4 @@
-"""What fairseq's tasks have in common whose sentences hold symbols."""
+"""The common part of fairseq's tasks whose sentences hold symbols."""
 
 import logging
 import struct
@@ -12,8 +12,7 @@ from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEn
 from sit_fairseq.datasets.options import JoinLines
 from sit_fairseq.domains.by_name import of_file
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
-from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.models.transformer import SlotSpaceModel
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.storage.files import read_sentences
 from sit_fairseq.tasks.fairseq_patches import patch_fairseq
@@ -26,7 +25,7 @@ from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # Imported for their registration: fairseq finds only tasks and models itself.
 from sit_fairseq.training import optimizers  # noqa: F401
-from sit_fairseq.training.alpha_renaming import AlphaRenaming
+from sit_fairseq.training.alpha_renaming import rename_at_random
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.muon import mark_embeddings
 from sit_fairseq.training.position_gaps import PositionGaps
@@ -54,9 +53,7 @@ class StreamTask:
         self._sentences = Sentences(self.source_dictionary, longest)
         self._trains = self._logged_dictionary = False
         self._run: Optional[Run] = None
-        drawn = self.source_dictionary, self.cfg.seed
-        self._renaming = AlphaRenaming(*drawn) if self.cfg.alpha_renaming else None
-        self._gaps, self._epoch = PositionGaps(*drawn), 1
+        self._gaps, self._epoch = PositionGaps(self.source_dictionary, self.cfg.seed), 1
 
     @classmethod
     def add_args(cls, parser) -> None:
@@ -166,8 +163,9 @@ class StreamTask:
 
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
         """As in fairseq; a dummy batch must not reach the statistics of the scale."""
-        if self._renaming is not None:
-            sample = self._renaming.rename(sample, self._epoch)
+        if self.cfg.alpha_renaming:
+            drawn = self.source_dictionary, self.cfg.seed, self._epoch
+            sample = rename_at_random(sample, *drawn)
         # Of the model, wrapped or not; fairseq's own have none.
         side = getattr(getattr(model, "decoder", None), "cfg", None)
         most = getattr(getattr(side, "options", None), "position_gaps", 0)
@@ -274,8 +272,7 @@ class StreamTask:
 
 def _are_ours(models: Sequence[Any]) -> bool:
     """Whether the models are of this package, so that they search in slot space."""
-    ours = (SymbolInvariantTransformer, SymbolInvariantLanguageModel)
-    return all(isinstance(model, ours) for model in models)
+    return all(isinstance(model, SlotSpaceModel) for model in models)
 
 
 def _output_scale(model):

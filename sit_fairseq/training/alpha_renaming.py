@@ -1,6 +1,6 @@
 """Random renaming of training pairs, the data augmentation of the alpha-renaming baseline."""
 
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict
 
 import numpy
 import torch
@@ -12,40 +12,28 @@ from sit_fairseq.symbols.tokens import TokenTable
 _TOKENS = ("src_tokens", "prev_output_tokens", "target")
 
 
-class AlphaRenaming:
-    """Renames the symbols of each sentence by a random injective map, within each sort of the
-    dictionary's symbols.
+def rename_at_random(
+    sample: Dict[str, Any], dictionary: TokenTable, seed: int, epoch: int
+) -> Dict[str, Any]:
+    """A copy of a fairseq sample whose symbols have new names, the same in source and target.
 
-    The map is a function of the seed, the epoch and the sentence's index in its split. It works on
+    They are drawn for each sentence, by an injective map within each sort of the dictionary's symbols,
+    which is a function of the seed, the epoch and the sentence's index in its split. This works on
     batches, in the training process: fairseq does not tell the workers of a data set the epoch.
     """
-
-    def __init__(self, dictionary: TokenTable, seed: int) -> None:
-        self.dictionary = dictionary
-        self.seed = seed
-
-    def rename(self, sample: Dict[str, Any], epoch: int) -> Dict[str, Any]:
-        """A copy of a fairseq sample with new names, the same in source and target."""
-        indices, known, sort = sample["id"], self.dictionary.known_symbols(), self.dictionary.sort
-        sorts = [
-            torch.tensor(
-                [self.dictionary.indices[name] for name in known if sort(name) == number],
-                dtype=torch.long,
-                device="cpu",
-            )
-            for number in range(len(self.dictionary.sorts))
-        ]
-        tables = torch.stack([self._table(index, epoch, sorts) for index in indices.tolist()])
-        tables = tables.to(indices.device, non_blocking=True)
-        return rename_sample(sample, lambda tokens: tables.gather(1, tokens))
-
-    def _table(self, index: int, epoch: int, sorts: List[Tensor]) -> Tensor:
-        """(V,) the new index of each token of the dictionary, given the symbols of each sort."""
-        rng = numpy.random.default_rng((self.seed, epoch, index))
-        table = torch.arange(len(self.dictionary), device="cpu")
+    known, sorts = dictionary.known_symbols(), []
+    for number in range(len(dictionary.sorts)):
+        own = [dictionary.indices[name] for name in known if dictionary.sort(name) == number]
+        sorts.append(torch.tensor(own, dtype=torch.long, device="cpu"))
+    tables = []
+    for index in sample["id"].tolist():
+        rng = numpy.random.default_rng((seed, epoch, index))
+        table = torch.arange(len(dictionary), device="cpu")
         for symbols in sorts:
             table[symbols] = symbols[torch.from_numpy(rng.permutation(len(symbols)))]
-        return table
+        tables.append(table)
+    table = torch.stack(tables).to(sample["id"].device, non_blocking=True)
+    return rename_sample(sample, lambda tokens: table.gather(1, tokens))
 
 
 def rename_sample(sample: Dict[str, Any], on_indices: Callable[[Tensor], Tensor]) -> Dict[str, Any]:

@@ -12,6 +12,7 @@ from pretended_device import table
 from texts import make_language_model
 
 from sit_fairseq.evaluation.answering import ModelAnswerer
+from sit_fairseq.search.hypotheses import SearchOptions
 from sit_fairseq.tasks.generators import StreamSequenceGenerator, StreamSequenceScorer
 
 MOST_WAITS = 8
@@ -169,7 +170,9 @@ def test_a_shipped_model_answers_the_same(device):
     questions = ["& a ! b", "xor p q", "& | a b ! a", "! 0", "<-> ! a b", "& a & b c"]
     path = str(ROOT / "checkpoints" / "prop" / "model.pt")
     host, here = (
-        ModelAnswerer(path, beam=3, max_len_a=2, max_len_b=20, **options).decode(questions)
+        ModelAnswerer(path, search=SearchOptions(max_len_a=2, max_len_b=20), **options).decode(
+            questions
+        )
         for options in ({}, {"device": device.name})
     )
     answers = [

@@ -6,8 +6,9 @@ from command_line import generate, printed
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answering import ModelAnswerer
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.search.hypotheses import SearchOptions
 
-OPTIONS = dict(beam=3, nbest=2, max_len_b=8)
+OPTIONS = {"beams": (3,), "search": SearchOptions(nbest=2, max_len_b=8)}
 
 
 def answers(answerer, sources, skip=()):
@@ -28,7 +29,8 @@ def test_answers_are_those_of_fairseq_generate(models, capsys):
     options = ("--beam", 3, "--nbest", 2, "--lenpen", 0.5, "--max-len-b", 8)
     generate(models.data, models.stream, *options, "--required-batch-size-multiple", 1)
     expected = printed(capsys.readouterr().out)
-    found = answers(load(models.stream, lenpen=0.5), models.sources)
+    search = SearchOptions(nbest=2, max_len_b=8, len_penalty=0.5)
+    found = answers(load(models.stream, search=search), models.sources)
     assert found == [sentence.answers for sentence in expected]
     assert all(len(nbest) == 2 for nbest in found) and len(found) == 45
 
@@ -70,8 +72,9 @@ def test_unsuitable_checkpoints_are_explained(models, tmp_path):
 
 def test_verdicts_of_a_verified_search_come_with_the_answers(models):
     """But for those that another judge may not give: of formulas that cannot be read, say."""
-    plain = load(models.stream, nbest=1)
-    answerer = load(models.stream, nbest=1, verify="prop", verify_beams="2,5")
+    first = {"search": SearchOptions(max_len_b=8)}
+    plain = load(models.stream, **first)
+    answerer = load(models.stream, verify="prop", **{**first, "beams": (2, 5)})
     assert plain.judge is None and answerer.judge.semantics == "prop"
     found = {at: entry for batch in answerer.decode(models.sources) for at, entry in batch.items()}
     verdicts = {at: entry.verdicts for at, entry in found.items()}

@@ -19,6 +19,18 @@ def score(models, dictionary, sample, row, tokens):
     return StreamSequenceScorer(dictionary).generate(models, one)[0][0]
 
 
+def test_parts_of_a_model_that_were_frozen_stay_so():
+    dictionary = make_dictionary()
+    model = build(dictionary, dropout=0.5)
+    expected = generate([model], dictionary, make_sample(dictionary))
+    model.train().encoder.eval()
+    found = generate([model], dictionary, make_sample(dictionary))
+    assert [h["tokens"].tolist() for one in found for h in one] == [
+        h["tokens"].tolist() for one in expected for h in one
+    ]
+    assert model.training and model.decoder.training and not model.encoder.training
+
+
 @pytest.mark.parametrize("beam, members, fresh", [(1, 1, 3), (3, 2, 0), (25, 1, 0), (25, 2, 3)])
 def test_scores_are_those_of_the_scorer(beam, members, fresh):
     """25 beams are more than the 13 to 17 columns; all of them are returned."""

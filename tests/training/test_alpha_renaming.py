@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import torch
 from conftest import SOURCES, TARGETS, make_dictionary, make_model, make_sample, make_task
 
-from sit_fairseq.training.alpha_renaming import AlphaRenaming
+from sit_fairseq.training.alpha_renaming import rename_at_random
 
 
 def text(dictionary, tokens):
@@ -15,7 +15,7 @@ def text(dictionary, tokens):
 def test_source_and_target_of_a_sentence_get_the_same_map():
     dictionary = make_dictionary()
     sample = make_sample(dictionary)
-    renamed = AlphaRenaming(dictionary, 1).rename(sample, 1)
+    renamed = rename_at_random(sample, dictionary, 1, 1)
     net_input = renamed["net_input"]
     shifted = renamed["target"].roll(1, 1)
     kept = net_input["prev_output_tokens"].ne(dictionary.pad())
@@ -43,7 +43,7 @@ def test_names_are_drawn_evenly_among_all_symbols_of_the_dictionary():
     dictionary = make_dictionary(symbols="abcdef")
     count = 3000
     sample = make_sample(dictionary, ["& a b"] * count, ["a 1"] * count)
-    source = AlphaRenaming(dictionary, 1).rename(sample, 1)["net_input"]["src_tokens"]
+    source = rename_at_random(sample, dictionary, 1, 1)["net_input"]["src_tokens"]
     pairs = (source[:, 1] * 100 + source[:, 2]).unique(return_counts=True)[1]
     assert pairs.numel() == 6 * 5  # 100 of each are expected, with a deviation of 10
     assert 60 < pairs.min() and pairs.max() < 140
@@ -59,7 +59,7 @@ def test_map_depends_on_seed_epoch_and_index_only():
             "net_input": {k: v[order] for k, v in sample["net_input"].items()},
             "target": sample["target"][order],
         }
-        return AlphaRenaming(dictionary, seed).rename(part, epoch)["net_input"]["src_tokens"]
+        return rename_at_random(part, dictionary, seed, epoch)["net_input"]["src_tokens"]
 
     first = renamed()
     torch.manual_seed(99)
@@ -73,7 +73,7 @@ def test_map_depends_on_seed_epoch_and_index_only():
 
 def test_a_sort_may_have_no_symbol_in_the_dictionary():
     dictionary = make_dictionary(pattern="first=[a-z]\nsecond=[A-Z]")
-    renamed = AlphaRenaming(dictionary, 1).rename(make_sample(dictionary), 1)
+    renamed = rename_at_random(make_sample(dictionary), dictionary, 1, 1)
     assert renamed["target"].shape == make_sample(dictionary)["target"].shape
 
 

@@ -281,7 +281,7 @@ def _follows_name(lexeme: _Lexeme, found: Sequence[_Lexeme]) -> bool:
 
 
 def _advice(lexeme: _Lexeme, found: Sequence[_Lexeme], text: str, temporal: bool) -> str:
-    """What to do about a sign that cannot be read, behind what was ``found``."""
+    """Advice on a sign that cannot be read, behind what was ``found``."""
     sign, rest = lexeme.text, text[lexeme.end :]
     tokens = [one.token for one in found]
     if not sign.isprintable():

@@ -10,19 +10,20 @@ from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.pattern import SymbolPattern
 
-_ALL = placeholder_pattern()
-
 
 class PlaceholderJudge(Judge):
     """Satisfied if a translation has each placeholder of its source as often as the source, and those
     without a name or number, as ``%s``, in the same order; violated otherwise.
 
-    Placeholders are those of all :data:`~sit_fairseq.domains.placeholders.masks.KINDS`, and the tokens
-    that the problem's symbols match. Those of the sort ``ordered`` have neither a name nor a number.
+    Placeholders are what the ``pattern`` matches, by default all
+    :data:`~sit_fairseq.domains.placeholders.masks.KINDS`, and the tokens that the problem's symbols
+    match. Those of the sort ``ordered`` have neither a name nor a number.
     """
 
     semantics, name, quick = "placeholders", "once", True
-    pattern: Union[Pattern, Placeholders] = _ALL
+
+    def __init__(self, pattern: Union[Pattern, Placeholders] = placeholder_pattern()) -> None:
+        self.pattern = pattern
 
     def verify(self, problem: str, answer: str) -> Verdict:
         symbols = getattr(problem, "symbols", None)

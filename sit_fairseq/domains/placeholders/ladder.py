@@ -5,18 +5,7 @@ import re
 import signal
 import subprocess
 from collections import Counter
-from typing import (
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Pattern,
-    Sequence,
-    Union,
-)
+from typing import Callable, Dict, List, NamedTuple, Optional, Pattern, Sequence, Union
 
 from sit_fairseq.domains.placeholders.domain import PlaceholderJudge
 from sit_fairseq.domains.placeholders.masks import FORMS, Form, Placeholders, Span, spans
@@ -70,8 +59,7 @@ class Ladder:
     ) -> None:
         self._translate, self._pattern, self._offers = translate, pattern, offers
         self._forms = [Form.of(form) for form in forms]
-        self._judge = PlaceholderJudge()
-        self._judge.pattern = pattern
+        self._judge = PlaceholderJudge(pattern)
 
     def __call__(self, lines: Sequence[str]) -> List[Protected]:
         """Translates lines, each rung with one call of the translator."""
@@ -181,8 +169,7 @@ def try_forms(
     }
     sent = [key for key, text in texts.items() if text is not None]
     answers = dict(zip(sent, translate([texts[key] for key in sent])))
-    judge, trials = PlaceholderJudge(), []
-    judge.pattern = pattern
+    judge, trials = PlaceholderJudge(pattern), []
     for form in tried:
         kept: Counter = Counter()
         for line in lines:
@@ -235,7 +222,7 @@ class Program:
             raise self._error(
                 f"answered what is not UTF-8 in line {output[: error.start].count(10) + 1}"
             )
-        answers = [answer[:-1] if answer.endswith("\r") else answer for answer in answers]
+        answers = [answer.removesuffix("\r") for answer in answers]
         if answers[-1] == "":
             answers.pop()
         if len(answers) != len(lines):
@@ -245,15 +232,3 @@ class Program:
     def _error(self, reason: str, *more: str) -> UserError:
         parameters = " ".join([self._parameter, *more])
         return UserError(f"the command {excerpt(self._command)} {reason}", parameters)
-
-
-def blocks(lines: Iterable[str], size: int) -> Iterator[List[str]]:
-    """Lines, so many at a time."""
-    block: List[str] = []
-    for line in lines:
-        block.append(line)
-        if len(block) == size:
-            yield block
-            block = []
-    if block:
-        yield block

@@ -125,15 +125,17 @@ class PlanSolver(Solver):
                 yield place, _none(f"no action leads to {goal}", task.domain.domain.name)
                 continue
             try:
-                left[place] = self._matched(task, self.model)
+                left[place] = self._matched(task)
                 self._about[place] = str(left[place][0])
             except UserError as error:
                 yield place, Solved(Status.unanswered, reason=str(error))
         if left:
-            yield from self._search(left, self.model)
+            yield from self._search(left)
 
-    def _matched(self, task: PddlProblem, model: Any) -> Tuple[Match, Writer]:
-        """What the model is asked; a UserError says why it cannot be."""
+    def _matched(self, task: PddlProblem) -> Tuple[Match, Writer]:
+        """The match of a problem and the writer of its sentences; a UserError if the model cannot be
+        asked."""
+        model = self.model
         ways = matches(task, self._domain, self._learnt, not self.no_matching)
         found = next(ways)
         # Of a strict order the sentence has the single steps alone.
@@ -168,16 +170,14 @@ class PlanSolver(Solver):
         good = (pair for pair in chain([first], tried) if _known(pair[1]))
         return next(good, first)
 
-    def _search(
-        self, left: Dict[int, Tuple[Match, Writer]], model: Any
-    ) -> Iterator[Tuple[int, Solved]]:
+    def _search(self, left: Dict[int, Tuple[Match, Writer]]) -> Iterator[Tuple[int, Solved]]:
         from sit_fairseq.domains.planning.solving import (  # imports torch
             ModelActions,
             PlanSearch,
             solve,
         )
 
-        ask = ModelActions(model)
+        ask = ModelActions(self.model)
         possible: Dict[int, Optional[bool]] = {}
         beams = self.limits.beams
         quick = PlanSearch(width=beams[0], budget=_FIRST)
@@ -219,7 +219,7 @@ def _known(writer: Writer) -> bool:
 
 
 def _untold(task: Match, writer: Writer) -> str:
-    """What is to be said of a model that has no word for parts of the goal."""
+    """Words on parts of the goal that the model has no word for; empty if there are none."""
     new = " or ".join(sorted(task.predicates[name][0] for name in writer.untold))
     return f"was trained on no goal with {new}" if new else ""
 

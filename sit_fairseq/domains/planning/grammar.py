@@ -8,7 +8,7 @@ from sit_fairseq.symbols.slot import Token
 
 
 class _Node:
-    """What may follow the first tokens of an action, by the next token."""
+    """A node of the tree of actions: the tokens that may come next."""
 
     def __init__(self) -> None:
         self.next: Dict[Token, "_Node"] = {}

@@ -106,7 +106,7 @@ def lacking(read: PddlProblem) -> List[str]:
 
 
 def _parameters(domain: PlanningDomain) -> List[FrozenSet[str]]:
-    """What each parameter of each action may be."""
+    """The sorts of each parameter of each action."""
     return [some for o in domain.operators.values() for some in o.parameters.values()]
 
 

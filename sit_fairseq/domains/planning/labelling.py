@@ -1,4 +1,4 @@
-"""What to do next in problems of any domain: by all states of a small problem, by plans, or a planner.
+"""Labels of states, the next action: by all states of a small problem, by plans, or by a planner.
 
 Plans lack their useless actions. A planner gets problems in names of our own, without types and costs.
 """

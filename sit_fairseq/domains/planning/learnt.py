@@ -6,7 +6,7 @@ the attributes of :class:`Learnt` but its text.
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Collection, Dict, List, Mapping, Sequence
@@ -124,17 +124,13 @@ def _refuse_words(domain: PlanningDomain, name: str) -> None:
 def write(folder: str, learnt: Sequence[Learnt]) -> None:
     """Writes the domains of the model of a folder."""
     files = [file_of(one.read.domain.name) for one in learnt]
-    words = {}
-    for one in learnt:
-        words[one.read.domain.name] = {name: getattr(one, name) for name in _FIELDS}
+    names = [one.name for one in fields(Learnt) if one.name != "text"]
+    words = {one.read.domain.name: {name: getattr(one, name) for name in names} for one in learnt}
     texts = [json.dumps(words, indent=1) + "\n", *(one.text for one in learnt)]
     paths = [str(Path(folder, _FOLDER, file)) for file in (_WORDS, *files)]
     with replacing(*paths) as opened:
         for file, text in zip(opened, texts):
             file.write(text)
-
-
-_FIELDS = ("sorts", "first", "prefix", "unwritten", "ordered", "told", "both")
 
 
 def read(folder: str) -> List[Learnt]:

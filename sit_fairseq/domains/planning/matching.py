@@ -177,7 +177,7 @@ def _names(domain: PlanningDomain, operator: str) -> List[str]:
 
 @dataclass(frozen=True)
 class _Found:
-    """What operators, predicates and constants of a known domain are called in a file."""
+    """The names in a file of the operators, predicates and constants of a known domain."""
 
     operators: Names
     predicates: Names

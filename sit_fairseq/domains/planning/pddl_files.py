@@ -105,7 +105,7 @@ class _Names:
 
 
 class _Reader:
-    """What domains and problems have in common."""
+    """The common part of the readers of domains and problems."""
 
     known: Tuple[str, ...]  # names of sections
 
@@ -123,7 +123,7 @@ class _Reader:
         self._objects = _Names(text, "object", _MOST_OBJECTS, objects)
 
     def section(self, name: str) -> List[Item]:
-        """What stands in all sections of a name."""
+        """The items in all sections of a name."""
         return [item for group in self._sections[name] for item in group[1:]]
 
     def typed(self, items: Sequence[Item]) -> Iterator[Tuple[Word, Sequence[Item]]]:
@@ -171,7 +171,7 @@ class _Reader:
         return name
 
     def group(self, item: Item) -> Group:
-        """What should be a group with something in it."""
+        """An item as a group with something in it; a UserError if it is none."""
         if not isinstance(item, Group) or not item:
             raise self._text.refuse(item, "an atom such as (on a b) stands here")
         return item

@@ -1,4 +1,4 @@
-"""What a problem's states tell without a model: that it has no plan, or a shortest one."""
+"""Proofs by a problem's states, without a model: that it has no plan, or a shortest one."""
 
 from dataclasses import replace
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple

@@ -45,7 +45,7 @@ class PlanSearch:
 
 @dataclass(frozen=True)
 class Solution:
-    """What came of a problem.
+    """The outcome for a problem.
 
     Attributes:
         plan: its actions, which were executed and reach the goal; None if none was found.
@@ -132,7 +132,7 @@ class _Task:
             self.front = [self._later.pop()]
 
     def solution(self) -> Solution:
-        """What was found."""
+        """The outcome so far."""
         if self.goal is None:
             return Solution(None, self.calls, self.first)
         plan = self.goal.plan()

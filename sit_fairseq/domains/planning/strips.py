@@ -62,7 +62,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class PlanningDomain:
-    """What all problems of a domain share.
+    """A domain: what all its problems share.
 
     Attributes:
         name: of the domain.

@@ -136,7 +136,7 @@ class PlanTeacher:
 
 @dataclass
 class _Lesson:
-    """What is learnt of one domain."""
+    """The data of one domain."""
 
     options: PlanTeacher
     path: str

@@ -14,7 +14,7 @@ from sit_fairseq.errors import missing
 logger = logging.getLogger(__name__)
 
 # Conflicts after which the search is given up: about a second.
-BUDGET = 10000
+_BUDGET = 10000
 
 Clause = List[int]
 
@@ -64,12 +64,12 @@ def _solver() -> Optional[Any]:
     return Glucose4
 
 
-def satisfiable(tokens: Sequence[str], budget: int = BUDGET) -> Optional[bool]:
-    """Whether a well-formed propositional formula can be true; None after ``budget`` conflicts, and
+def satisfiable(tokens: Sequence[str]) -> Optional[bool]:
+    """Whether a well-formed propositional formula can be true; None after too many conflicts, and
     without python-sat."""
     solver = _solver()
     if solver is None:
         return None
     with solver(bootstrap_with=clauses_of(tokens)) as search:
-        search.conf_budget(budget)
+        search.conf_budget(_BUDGET)
         return search.solve_limited()

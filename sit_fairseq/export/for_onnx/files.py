@@ -129,11 +129,8 @@ def _networks(
 ) -> Iterator[Tuple[str, nn.Module, Dict[str, Any], List[str]]]:
     """The files, with their networks, the :data:`_Input` of each name, and the names of outputs.
     Where there is one stream always, their number is a constant."""
-    vocabulary, layers, channels = (
-        plain.vocabulary,
-        len(plain.decoder.layers),
-        plain.decoder.cfg.embed_dim,
-    )
+    vocabulary, decoder = plain.vocabulary, plain.decoder
+    layers, channels = len(decoder.layers), decoder.cfg.embed_dim
     number, stream = (1, ".") if vocabulary.one_stream else (3, "S")
     memories = {
         "CP": (torch.zeros(layers, 2, 5, number, channels), f"..T{stream}."),

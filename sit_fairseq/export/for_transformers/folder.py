@@ -9,6 +9,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.export.folders import is_text, write_folder
 from sit_fairseq.export.for_transformers.card import card, with_use
 from sit_fairseq.export.for_transformers.code import MODEL, TOKENIZER, source_files
+from sit_fairseq.export.for_transformers.spelling import BOS, EOS, PAD
 from sit_fairseq.export.grammars import exported_grammar
 from sit_fairseq.model import Model
 from sit_fairseq.models.loading import TEXT_KIND
@@ -62,14 +63,13 @@ def _config(
     rows, operands = (weights.get(prefix + name) for name in ("symbol_rows", "operands"))
     text, module = is_text(state["cfg"]), MODEL.split(".")[-1]
     auto, config = ("CausalLM", "TextConfig") if text else ("Seq2SeqLM", "Config")
-    bos, pad, eos, _ = range(len(SPECIAL_TOKENS))
     return {
         **({"model_type": TEXT_KIND} if text else {}),
         "is_encoder_decoder": not text,
-        "bos_token_id": bos,
-        "pad_token_id": pad,
-        "eos_token_id": eos,
-        "decoder_start_token_id": eos,
+        "bos_token_id": BOS,
+        "pad_token_id": PAD,
+        "eos_token_id": EOS,
+        "decoder_start_token_id": EOS,
         "architectures": [f"SymbolInvariantFor{auto}"],
         "auto_map": {
             "AutoConfig": f"{module}.SymbolInvariant{config}",

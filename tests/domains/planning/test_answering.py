@@ -207,10 +207,10 @@ def test_of_an_order_the_steps_alone_count(monkeypatch):
         _learnt=[learn(text, "d", [frozenset()], ["above"])],
     )
     solver._best = partial(PlanSolver._best, solver)
-    every = SimpleNamespace(
+    solver.model = SimpleNamespace(
         longest=60, base_tokens=("lift.above!", "lift.above", "lift.at", "lift.at?", "lift.above<")
     )
-    found, writer = PlanSolver._matched(solver, task, every)
+    found, writer = PlanSolver._matched(solver, task)
     assert len(found.problem.initial) > 60 > len(writer.sentence(found.problem.initial))
 
 
