@@ -9,7 +9,7 @@ from typing import Dict, Iterator, List, Match, NamedTuple, Optional, Pattern, S
 
 from sit_fairseq.errors import UserError
 
-# A letter or digit of a script that sets no words together and none at a conversion: Latin, Greek, Cyrillic.
+# A letter or digit of Latin, Greek or Cyrillic. In other scripts letters beside a conversion are words.
 _LETTER = r"[^\W\u0590-\U0010ffff]"
 
 _NESTED = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
