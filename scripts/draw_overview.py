@@ -19,7 +19,7 @@ STEP = 0.78  # between two tokens, in inches
 
 
 class Answer(NamedTuple):
-    """What the model says to a formula."""
+    """The answer of the model to a formula."""
 
     formula: str
     tokens: List[str]

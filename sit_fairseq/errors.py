@@ -9,7 +9,7 @@ _LONGEST = 2000  # characters of a message
 
 
 def excerpt(text: str) -> str:
-    """The first 80 characters of a text, as Python writes it, for messages."""
+    """A text, or its beginning, in at most 80 characters, as Python writes it, for messages."""
     return repr(text if len(text) <= 80 else f"{text[:77]}...")
 
 

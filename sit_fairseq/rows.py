@@ -37,7 +37,7 @@ class Names:
         placeholder: the word for all others.
 
     Raises:
-        UserError: the model generates nothing, the pattern cannot be read or matches the empty text, a
+        UserError: the model generates nothing or has no end, the pattern cannot be read or matches the empty text, a
             word is not one token of the tokenizer, or both are the same.
     """
 

@@ -121,7 +121,7 @@ _CODE_BLOCK = re.compile(r"```\w*\n(.*)\n?```", re.DOTALL)
 
 
 def prompt(source: str, semantics: str) -> str:
-    """What a model is asked.
+    """A question to a model.
 
     Args:
         source: a formula in prefix notation.
@@ -221,7 +221,7 @@ class _Pairs(List[Tuple[str, Any]]):
 
 
 def requests(sources: List[str], semantics: str) -> Iterator[Dict[str, Any]]:
-    """What to ask about each formula, once."""
+    """The questions about each formula, once."""
     for source in dict.fromkeys(sources):
         messages = [{"role": "user", "content": prompt(source, semantics)}]
         yield {"source": source, "messages": messages, **answer_format(source, semantics)}

@@ -1,4 +1,4 @@
-"""What to do next: the good actions of a state, by a rule for each domain.
+"""The good actions of a state, by a rule for each domain.
 
 Each rule follows from the state and the goal alone, needs no search, and reaches the goal when it is
 followed from any state on. Its plans are short, not shortest.
@@ -28,7 +28,7 @@ _TABLE = "table"
 
 
 class _Towers:
-    """What stands where in blocksworld and depots, and what has to stay.
+    """Towers in blocksworld and depots, and what has to stay.
 
     Attributes:
         under: what a block stands on, by the block.
@@ -64,8 +64,8 @@ class _Towers:
         return known
 
     def aims(self, block: str, surfaces: Iterable[str] = ()) -> List[str]:
-        """What a block can be put on to stay, now. One that others are to stand on, but that is to
-        stand on nothing itself, stays on each of the ``surfaces`` that nobody else needs."""
+        """The places that a block can be put on to stay, now. One that others are to stand on, but that
+        is to stand on nothing itself, stays on each of the ``surfaces`` that nobody else needs."""
         wanted = self.wanted.get(block)
         if wanted is not None:
             surfaces = [wanted]
@@ -103,7 +103,7 @@ def _blocksworld(state: State, goal: State, sorts: Mapping[str, str]) -> List[Ac
 
 
 def _gripper(state: State, goal: State, sorts: Mapping[str, str]) -> List[Action]:
-    """What is carried is dropped in its room, then as many balls are picked as there are grippers."""
+    """Balls are dropped in their room, then as many balls are picked as there are grippers."""
     now = _by_predicate(state)
     ((here,),) = now["at-robot"]
     aims = {atom[1]: atom[2] for atom in goal if atom[0] == "at"}

@@ -224,7 +224,7 @@ def table(rows: Dict[str, Dict[str, Any]]) -> Iterator[str]:
 
 
 def _asked(args: argparse.Namespace) -> Any:
-    """What is asked for actions."""
+    """The model that is asked for actions, or random choice."""
     if args.model == "random":
         return random_actions
     return ModelActions(Model.load(args.model), args.actions)

@@ -324,7 +324,7 @@ PARTS = {
 
 
 def _machine(args: argparse.Namespace) -> Dict[str, Any]:
-    """What was measured on."""
+    """The machine and the versions that were measured on."""
     name = platform.processor()
     if os.path.exists("/proc/cpuinfo"):
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -201,7 +201,8 @@ def check_destination(source: str, destination: str, overwrite: bool) -> None:
     if os.path.isdir(destination):
         raise UserError(f"{destination} is a directory; name a file in it")
     if destination.endswith(".safetensors"):
-        raise UserError(f"{destination} is a name of sit export --hub; name OUT another")
+        reason = "is to be a file of fairseq's; sit export --hub writes safetensors"
+        raise UserError(f"{destination} {reason}; name another OUT")
     exists = os.path.exists(destination)
     if exists and os.path.exists(source) and os.path.samefile(source, destination):
         raise UserError(f"IN and OUT are both {source}, and IN is never changed; name another OUT")

@@ -214,7 +214,7 @@ class ByLength(Quota):
 
     def close(self) -> None:
         for length in self._wanted:
-            self._idle[length] += max(self._drawn, 1)
+            self._idle[length] += self._drawn or DRAWS_PER_ROUND
             if self._misses[length] >= MISSES_TO_EXHAUST or self._idle[length] >= DRAWS_TO_EXHAUST:
                 self._rest.remove(length)
 

@@ -33,8 +33,9 @@ def tokens_of(drawn: Any) -> List[str]:
     Raises:
         Wrong: they are no tokens.
     """
-    if isinstance(drawn, str):
-        raise Wrong(f"draws {excerpt(drawn)}, which is no list of tokens")
+    listed = isinstance(drawn, (list, tuple)) and all(isinstance(token, str) for token in drawn)
+    if not listed:
+        raise Wrong(f"draws {excerpt(str(drawn))}, which is no list of tokens")
     if any(token.split() != [token] for token in drawn):
         raise Wrong(f"draws {excerpt(repr(drawn))}, where a token is empty or has a space")
     return drawn

@@ -38,7 +38,8 @@ def write_folder(
     if name == WEIGHTS and os.path.isfile(first := os.path.join(folder, "model.pt")):
         raise UserError(f"{first} would be read in place of {name}; name another folder", "folder")
     if os.path.isdir(folder) and any(file.endswith(".idx") for file in os.listdir(folder)):
-        raise UserError(f"{folder} holds data of other dictionaries; name another folder", "folder")
+        reason = "holds binary data, whose dictionaries would be written over"
+        raise UserError(f"{folder} {reason}; name another folder", "folder")
     with partial_files(*paths) as (weights, *partials):
         if texts is None:
             checkpoints.write(state, weights)

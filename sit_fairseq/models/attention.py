@@ -143,7 +143,7 @@ class Layout(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What the attentions of a stack see.
+    """The entries that the attentions of a stack see.
 
     Attributes:
         layout: of the rows.

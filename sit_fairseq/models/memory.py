@@ -122,7 +122,7 @@ class Memory:
         """Makes the entries of sources, where they are kept."""
 
     def _see(self, canonical: Tensor, new: Tensor, position: Tensor) -> Seen:
-        """What the attentions see of (B*K, P) new ids at these positions."""
+        """The entries that the attentions see of (B*K, P) new ids at these positions."""
         raise NotImplementedError
 
     def _follow(self, to: Continuation, order: Optional[Tensor]) -> None:

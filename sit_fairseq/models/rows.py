@@ -124,7 +124,10 @@ class RowModel(nn.Module):
             one for one in (ends if isinstance(ends, list) else [ends]) if one in range(self._size)
         ]
         if not known:
-            raise UserError("set generation_config.eos_token_id to a token of the model", "model")
+            reason = (
+                f"generation_config.eos_token_id of the model is {ends}, which is no token of it"
+            )
+            raise UserError(f"{reason}; set it")
         self._ends = torch.tensor(known, device="cpu")
         start = model.generation_config.decoder_start_token_id
         if start is None:

@@ -29,15 +29,14 @@ from sit_fairseq.symbols.slots import Slots
 @contextmanager
 def _in_evaluation(models: List[Searchable]) -> Iterator[None]:
     """Context manager: models in evaluation mode, each part of which gets its own mode back."""
-    training = [model for model in models if model.training]
-    modes = [(part, part.training) for model in training for part in model.modules()]
+    training = [part for model in models for part in model.modules() if part.training]
     try:
-        for model in training:
-            model.eval()
+        for part in training:
+            part.training = False
         yield
     finally:
-        for part, mode in modes:
-            part.training = mode
+        for part in training:
+            part.training = True
 
 
 class BeamSearch:

@@ -1,7 +1,7 @@
 """Models as a search asks them. Shapes: B sentences of U tokens, K hypotheses of each, T tokens so far,
 P of them new, V columns of canonical ids."""
 
-from typing import Any, Iterator, Optional, Protocol
+from typing import Iterator, Optional, Protocol
 
 from torch import Tensor, nn
 
@@ -14,7 +14,6 @@ class Searchable(Protocol):
     """A model in slot space, such as those of :mod:`sit_fairseq.models.transformer`."""
 
     vocabulary: Vocabulary
-    training: bool
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """The fault of a sentence of (U,) dictionary indices: words that follow "the sentence"."""
@@ -33,9 +32,6 @@ class Searchable(Protocol):
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """As of any module; the first one tells the device."""
-
-    def eval(self) -> Any:
-        """As of any module."""
 
     def modules(self) -> Iterator[nn.Module]:
         """As of any module: its parts, each with a mode of its own."""

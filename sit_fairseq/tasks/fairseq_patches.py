@@ -122,8 +122,10 @@ def _mistake(error: BaseException, trace: Any) -> Optional[str]:
         return f"{error}; change --path or --lm-path"
     if str(error).startswith("Could not infer task type from None"):
         return "no task is named; pass --task, or task._name in a configuration of hydra"
-    if isinstance(error, OmegaConfBaseException) and error.full_key:
-        return f"{str(error).splitlines()[0]}; see sit options"
+    # What code asks for in vain, as an attribute, is no mistake of the user's.
+    of_options = isinstance(error, OmegaConfBaseException) and not isinstance(error, AttributeError)
+    if of_options and error.full_key:
+        return f"{error.full_key}: {str(error).splitlines()[0]}; see sit options and --help"
     told = type(error) is Exception or isinstance(error, ImportError) and "install" in str(error)
     told = told or isinstance(error, ValueError) and str(error).startswith("--")
     if told and raised.startswith(os.path.dirname(utils.__file__)):

@@ -48,7 +48,8 @@ class FairseqAdamW(FairseqOptimizer):
     @property
     def supports_flat_params(self) -> bool:
         """Refuses one vector of all weights, for which fairseq asks this."""
-        raise UserError("adamw and muon need each matrix by itself", "fp16_no_flatten_grads")
+        reason = "adamw and muon need each matrix by itself, neither flattened nor sharded"
+        raise UserError(reason, "fp16_no_flatten_grads ddp_backend")
 
     @property
     def optimizer_config(self) -> Dict[str, Any]:

@@ -180,7 +180,8 @@ def test_text_is_split_as_sentencepiece_does(folder):
     processor = SentencePieceProcessor(model_file=model)
     pieces = load(folder("entities"))[0]._pieces
     marked = [
-        f"an{chr(code)}d" for code in (1, 0xB, 0x1F, 0x7F, 0x9F, 0xA0, 0x200B, 0xFEFF, 0xFFFD)
+        f"an{chr(code)}d"
+        for code in (1, 0xB, 0x1F, 0x7F, 0x85, 0x9F, 0xA0, 0x200B, 0xFEFF, 0xFF5E, 0xFFFD)
     ]
     for line in [*sentences("entities", 200), "  odd   ﬁnish <ent5><ent77> ", "a<ent1>b", *marked]:
         assert split(line, pieces) == processor.encode(line, out_type=str), line
@@ -189,7 +190,7 @@ def test_text_is_split_as_sentencepiece_does(folder):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda model: setattr(model.normalizer_spec, "name", "nmt_nfkc_cf"),
+        lambda model: setattr(model.normalizer_spec, "name", "nfkc"),
         lambda model: setattr(model.normalizer_spec, "add_dummy_prefix", False),
         lambda model: setattr(model.trainer_spec, "byte_fallback", True),
     ],
@@ -243,11 +244,17 @@ def test_the_snippet_of_the_card_runs_without_fairseq(folder):
     assert data.license == "mit" and data.library_name == "transformers"
 
 
-@pytest.mark.parametrize("symbols, asked", [(r"p\d+", "& p0 p1"), ("[q-z]", "& q r")])
-def test_the_sentence_of_a_card_has_symbols_of_the_model(symbols, asked, tmp_path, monkeypatch):
-    model = Model.load(ROOT / "checkpoints" / "prop", symbols=symbols)
-    model.folder = None  # whose card has a sentence
-    write(model, tmp_path)
+@pytest.mark.parametrize(
+    "name, symbols, asked",
+    [
+        ("prop", r"p\d+", "& p0 p1"),
+        ("prop", "[q-z]", "& q r"),
+        ("copy", r"p\d+", "p0 p1 p2"),
+        ("copy", "[a-z]", "a b a c"),  # as the card of the model asks
+    ],
+)
+def test_the_sentence_of_a_card_has_symbols_of_the_model(name, symbols, asked, tmp_path):
+    write(Model.load(ROOT / "checkpoints" / name, symbols=symbols), tmp_path)
     card = (tmp_path / "README.md").read_text()
     assert f"tokenizer(['{asked}']" in card
 

@@ -113,7 +113,7 @@ class _Step:
     source: Sequence[_Entries]
 
     def read(self, canonical: Tensor) -> Seen:
-        """What the attentions see of (K, 1) tokens."""
+        """The entries that the attentions see of (K, 1) tokens."""
         num_base = self.context.slots.vocabulary.num_base
         layout = AllPlaces(canonical, num_base, self.context.streams)
         position = self.position.view(1, 1)

@@ -78,7 +78,7 @@ def with_use(
     text: str, cfg: Dict[str, Any], tokens: Sequence[str], pattern: str, grammar: Optional[str]
 ) -> str:
     """A card with a snippet for transformers, if it has none. Its sentence is one that the card asks,
-    or a formula, or else the first base tokens."""
+    or a formula, or else the first base tokens and symbols."""
     if "AutoModelFor" in text:
         return text
     asked = re.search(r"echo '([^']+)'", text)
@@ -86,8 +86,10 @@ def with_use(
     operator = max(tokens, key=lambda token: arity.get(token, 0), default="")
     known, number = SymbolPattern(pattern), arity.get(operator, 0)
     names = [t for t in (*ascii_lowercase, "p0", "p1", "p2") if known.is_symbol(t)]
+    if asked and not any(map(known.is_symbol, asked[1].split())):
+        asked = None  # its names are of another form
     formula = [operator, *names[:number]] if len(names) >= number else []
-    sentence = asked[1] if asked else " ".join(formula if formula[1:] else tokens[:3])
+    sentence = asked[1] if asked else " ".join(formula if formula[1:] else [*tokens, *names][:3])
     options = "" if is_text(cfg) else _VERIFY
     use = _USE.format(
         auto="CausalLM" if is_text(cfg) else "Seq2SeqLM",

@@ -100,7 +100,7 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
         if model.trainer_spec.model_type != model.trainer_spec.BPE:
             raise UserError(f"{pieces} is no BPE model; only BPE models can be exported")
         how, trained = model.normalizer_spec, model.trainer_spec
-        usual = how.name in ("nmt_nfkc", "nfkc") and how.add_dummy_prefix
+        usual = how.name == "nmt_nfkc" and how.add_dummy_prefix
         usual = usual and how.remove_extra_whitespaces and not trained.treat_whitespace_as_suffix
         if not usual or trained.byte_fallback:
             reason = "normalizes text, or spells bytes, as the exported tokenizer does not"

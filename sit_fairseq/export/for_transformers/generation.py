@@ -85,7 +85,7 @@ class Generates:
             return_dict_in_generate: return :class:`Answers`.
 
         Args, with sources alone:
-            decoder_input_ids: (B, L') how answers begin, after ``</s>``.
+            decoder_input_ids: (B, L') how answers begin, with or without a first ``</s>``.
             min_new_tokens, min_length: the fewest tokens, as above.
             constrained: True for well-formed answers of the model's domain, or the name of a grammar,
                 or one of your own. By default, where the model has a grammar, True with ``verify``.

@@ -129,17 +129,19 @@ class SymbolTokenizer(PreTrainedTokenizer):
 _SPACE = "\u2581"  # in the place of spaces
 
 
-# SentencePiece's default rule, nmt_nfkc, drops these characters, and makes spaces of those.
+# SentencePiece's default rule, nmt_nfkc, drops these characters, makes spaces of those, and keeps one
+# that NFKC would change.
 _DROPPED = [*range(1, 9), 0xB, *range(0xE, 0x20), 0x7F, 0x8F, 0x9F]
 _SPACES = [0x61C, 0x200B, 0x200C, 0x200E, 0x200F, 0xFEFF, 0xFFFD]
+_KEPT = "\uff5e"
 _RULE = {**dict.fromkeys(_DROPPED, ""), **dict.fromkeys(_SPACES, " ")}
 
 
 def split(text: str, pieces: Dict[str, Optional[float]]) -> List[str]:
     """Splits plain text as SentencePiece does by a BPE model and its default rule. ``pieces`` have a
     score if they are merged of others, and None if they are kept whole."""
-    words = unicodedata.normalize("NFKC", text.translate(_RULE)).split()
-    text = _SPACE + _SPACE.join(words)
+    parts = (unicodedata.normalize("NFKC", part) for part in text.translate(_RULE).split(_KEPT))
+    text = _SPACE + _SPACE.join(re.findall(r"(?:\S|\x85)+", _KEPT.join(parts)))
     kept = sorted((piece for piece, score in pieces.items() if score is None), key=len)
     parts = re.findall("|".join([*map(re.escape, reversed(kept)), "."]), text)
     while True:
