@@ -4,4 +4,4 @@ Nothing is imported here. fairseq finds ``tasks`` and ``models`` in a ``--user-d
 what registers the plug-in is there.
 """
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"

@@ -135,6 +135,7 @@ def rows(domain: str, args: argparse.Namespace) -> Iterator[List[Any]]:
     train = [sys.executable, "-m", "sit_fairseq", "train", "planning"]
     train += [source / "domain.pddl", source / "training" / "easy", "--out", out]
     train += ["--most-objects", args.most_objects, "--minutes", args.minutes]
+    train += ["--layers", args.layers]
     subprocess.run(list(map(str, train)), check=True)
     model = Model.load(out)
     ways: Dict[str, Way] = {
@@ -177,6 +178,7 @@ def main() -> None:
     add("--sets", nargs="+", default=["easy"], help="sets to measure (default: easy)")
     add("--minutes", type=float, default=30.0, help="of training, each (default: 30)")
     add("--most-objects", type=int, default=16, help="of a training problem (default: 16)")
+    add("--layers", type=int, default=6, help="encoder layers of a model (default: 6)")
     add("--seconds", type=float, default=60.0, help="most for a problem (default: 60)")
     args = parser.parse_args()
     head = ["domain", "set", "way", "solved", "95 %", "actions", "states", "CPU seconds"]

@@ -19,7 +19,7 @@ _SHOWN = 8  # digits of a hash in a signature
 
 @lru_cache(maxsize=None)
 def package_version() -> str:
-    """The version of this package and a hash of its code: ``0.4.0+1a2b3c4d``."""
+    """The version of this package and a hash of its code: ``0.5.0+1a2b3c4d``."""
     code = hash_of_files(Path(sit_fairseq.__file__).parent.rglob("*.py"))
     return f"{sit_fairseq.__version__}+{code[:_SHOWN]}"
 

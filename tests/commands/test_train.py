@@ -15,7 +15,7 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(train, "_UPDATES", 0.01)
     monkeypatch.setattr(train, "_TRIED", (4, 8))
     smaller = {"64": "32", "256": "32", "48": "8"}
-    words = tuple(smaller.get(word, word) for word in PlanTeacher.training)
+    words = tuple(smaller.get(word, word) for word in PlanTeacher(layers=1).training)
     monkeypatch.setattr(PlanTeacher, "training", words)
     (tmp_path / "in").mkdir()
     (tmp_path / "d.pddl").write_text(LAMPS)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from random import Random
-from typing import ClassVar, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from sit_fairseq.datasets.options import at_least, option
 from sit_fairseq.datasets.pair_files import write_pairs
@@ -76,20 +76,36 @@ class PlanTeacher:
         50, "leave out problems with more objects", type=at_least(1), metavar="N"
     )
     seed: int = option(1, "the same seed draws the same states", type=int)
+    layers: int = option(
+        6,
+        "encoder layers: more see longer ways, as by roads; fewer make more updates in the time",
+        type=at_least(1),
+        metavar="N",
+    )
 
     metavar = "DOMAIN.pddl PROBLEMS"
 
-    # Options of fairseq-train: the model and all of its training but its length.
-    training: ClassVar[Sequence[str]] = (
-        *("--arch", "symbol_invariant_transformer", "--stream-places", "own"),
-        *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256", "--encoder-layers", "6"),
-        *("--decoder-layers", "2", "--encoder-attention-heads", "4", "--encoder-positions", "rope"),
-        *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
-        *("--max-source-positions", str(_LONGEST), "--criterion", "adacos", "--min-scale", "10"),
-        *("--optimizer", "muon", "--lr", "0.005", "--clip-norm", "1"),
-        *("--batch-size", "48", "--max-tokens", str(_BATCH), "--num-workers", "0"),
-        "--skip-invalid-size-inputs-valid-test",
-    )
+    @property
+    def training(self) -> Sequence[str]:
+        """Options of fairseq-train: the model and all of its training but its length."""
+        return (
+            *("--arch", "symbol_invariant_transformer", "--stream-places", "own"),
+            *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256"),
+            *("--encoder-layers", str(self.layers), "--decoder-layers", "2"),
+            *("--encoder-attention-heads", "4", "--encoder-positions", "rope"),
+            *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
+            *(
+                "--max-source-positions",
+                str(_LONGEST),
+                "--criterion",
+                "adacos",
+                "--min-scale",
+                "10",
+            ),
+            *("--optimizer", "muon", "--lr", "0.005", "--clip-norm", "1"),
+            *("--batch-size", "48", "--max-tokens", str(_BATCH), "--num-workers", "0"),
+            "--skip-invalid-size-inputs-valid-test",
+        )
 
     def teach(self, given: Sequence[str], folder: str, seconds: float) -> Iterator[str]:
         """Writes ``train`` and ``valid`` pairs and the domains into a folder.
