@@ -44,7 +44,7 @@ def _problem(objects: Iterable[str], state: Iterable[Atom], goal: Iterable[Atom]
 
 
 def _stacked(blocks: List[str], bases: List[str], rng: Random) -> Dict[str, str]:
-    """The base or block that each block stands on: one of the bases, of which the first is any table, or a block."""
+    """The place of each block: a block, or one of the bases, of which the first is any table."""
     flat = rng.choice([0.0, 0.1, 0.25, 0.5])
     under: Dict[str, str] = {}
     tops = [base for base in bases if base]

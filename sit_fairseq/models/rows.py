@@ -120,13 +120,10 @@ class RowModel(nn.Module):
         self._first = self.vocabulary.num_base - self._size
         self._seq2seq = model.config.is_encoder_decoder
         ends = model.generation_config.eos_token_id
-        known = [
-            one for one in (ends if isinstance(ends, list) else [ends]) if one in range(self._size)
-        ]
+        every = ends if isinstance(ends, list) else [ends]
+        known = [one for one in every if one in range(self._size)]
         if not known:
-            reason = (
-                f"generation_config.eos_token_id of the model is {ends}, which is no token of it"
-            )
+            reason = f"the model's generation_config.eos_token_id is {ends}, no token of it"
             raise UserError(f"{reason}; set it")
         self._ends = torch.tensor(known, device="cpu")
         start = model.generation_config.decoder_start_token_id

@@ -205,9 +205,8 @@ def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
             )
         named = section == "model" and name in ARCH_MODEL_REGISTRY and name not in MODEL_REGISTRY
         if named and HydraConfig.initialized():
-            kind = next(
-                one for one, of in MODEL_REGISTRY.items() if of is ARCH_MODEL_REGISTRY[name]
-            )
+            built = ARCH_MODEL_REGISTRY[name]
+            kind = next(one for one, of in MODEL_REGISTRY.items() if of is built)
             reason = f"under hydra the architecture {name} has no sizes of its own"
             raise UserError(f"{reason}; name {kind} and write its sizes out", "model._name")
     for option in ("finetune_from_model", "restore_file"):

@@ -219,7 +219,7 @@ def _known(writer: Writer) -> bool:
 
 
 def _untold(task: Match, writer: Writer) -> str:
-    """Words on parts of the goal that the model has no word for; empty if there are none."""
+    """Warns of parts of the goal that the model has no word for; empty if it knows all."""
     new = " or ".join(sorted(task.predicates[name][0] for name in writer.untold))
     return f"was trained on no goal with {new}" if new else ""
 

@@ -171,7 +171,7 @@ class _Reader:
         return name
 
     def group(self, item: Item) -> Group:
-        """An item as a group with something in it; a UserError if it is none."""
+        """The item itself, if it is a group with something in it, else a UserError."""
         if not isinstance(item, Group) or not item:
             raise self._text.refuse(item, "an atom such as (on a b) stands here")
         return item

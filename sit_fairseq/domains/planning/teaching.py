@@ -94,14 +94,8 @@ class PlanTeacher:
             *("--encoder-layers", str(self.layers), "--decoder-layers", "2"),
             *("--encoder-attention-heads", "4", "--encoder-positions", "rope"),
             *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
-            *(
-                "--max-source-positions",
-                str(_LONGEST),
-                "--criterion",
-                "adacos",
-                "--min-scale",
-                "10",
-            ),
+            *("--max-source-positions", str(_LONGEST)),
+            *("--criterion", "adacos", "--min-scale", "10"),
             *("--optimizer", "muon", "--lr", "0.005", "--clip-norm", "1"),
             *("--batch-size", "48", "--max-tokens", str(_BATCH), "--num-workers", "0"),
             "--skip-invalid-size-inputs-valid-test",
@@ -259,8 +253,8 @@ class _Lesson:
         )
 
     def _by_states(self, found: Match, rng: Random) -> Tuple[str, str]:
-        """Labels a problem of few states. Returns "states", or "" if it has too many, and why the
-        problem is to be left out, if it is."""
+        """Labels a problem of few states. Returns "states", or "" if it has too many; and the reason to
+        leave the problem out, or ""."""
         graph = visited(found.domain, found.problem)
         if not graph.whole:
             return "", ""
@@ -276,8 +270,8 @@ class _Lesson:
     def _by_plan(
         self, path: str, found: Match, turn: int, planner: Optional[Planner], rng: Random
     ) -> Tuple[str, str]:
-        """Labels the way of one plan. Returns "plans", or "" if there is none, and why the problem is to
-        be left out, if it is."""
+        """Labels the states on the way of a plan. Returns "plans", or "" without a plan; and the reason
+        to leave the problem out, or ""."""
         domain, problem, given = found.domain, found.problem, self._given(path)
         if turn:
             state = problem.initial
