@@ -10,13 +10,17 @@ from command_line import sit
 from domains.planning.problems import DOMAINS
 from generated import generate, read
 
+from examples.planning import problems
 from examples.planning.five import PlanningRecipe, known, read_sentence, words
 from examples.planning.folders import problems_in
 from examples.planning.sampling import SAMPLERS
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.planning.applicable import applicable
+from sit_fairseq.domains.planning.kinds import by_kind
+from sit_fairseq.domains.planning.labelling import read_plan
+from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
 from sit_fairseq.domains.planning.sentences import Writer
-from sit_fairseq.domains.planning.strips import apply
+from sit_fairseq.domains.planning.strips import apply, execute
 from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.judging.verdict import Verdict
 
@@ -79,12 +83,12 @@ def test_folders_are_read_once_however_many_processes_draw(folder):
 
 def test_the_domain_of_a_problem_is_the_nearest(folder):
     with pytest.raises(UserError, match="nowhere"):
-        list(problems_in(str(folder / "nowhere"), []))
-    ((path, found),) = problems_in(str(folder), list(known().values()))
-    assert path.name == "instance-1.pddl" and found.domain.name == "blocksworld"
+        list(problems_in(str(folder / "nowhere")))
+    ((path, found),) = problems_in(str(folder))
+    assert path.name == "instance-1.pddl" and found.domain.domain.name == "blocks"
     (folder / "domain.pddl").unlink()
     with pytest.raises(UserError, match="instance-1.pddl has no domain"):
-        list(problems_in(str(folder), list(known().values())))
+        list(problems_in(str(folder)))
 
 
 @pytest.mark.parametrize("sizes", ["chess", "gripper=0", "gripper=a", "gripper=5-4"])
@@ -127,3 +131,47 @@ def test_sentences_are_read_as_they_were_written(name):
 def test_what_is_no_sentence_is_said(text, message):
     with pytest.raises(MalformedFormula, match=message):
         read_sentence(text.split())
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Writes a few problems of each domain, with plans, and returns what is printed."""
+
+    def write(name, *without):
+        counts = dict.fromkeys(SAMPLERS, 8)
+        monkeypatch.setattr(problems, "COUNTS", counts)
+        words = ["problems", tmp_path / name, *(["--without", *without] if without else [])]
+        monkeypatch.setattr("sys.argv", list(map(str, words)))
+        problems.main()
+        return tmp_path / name
+
+    return write
+
+
+def test_problems_are_written_with_plans_that_reach_the_goal(written):
+    folder = written("x")
+    for name, known_domain in known().items():
+        domain = read_domain(known_domain.text, name)
+        assert (folder / name / "domain.pddl").read_text() == known_domain.text
+        paths = sorted((folder / name).glob(f"{name}-*.pddl"))
+        assert len(paths) == 8
+        for path in paths:
+            found = read_problem(path.read_text(), str(path), domain)
+            names = {one: one for one in (*domain.domain.operators, *found.problem.sorts)}
+            plan = read_plan((folder / "plans" / f"{path.stem}.plan").read_text(), names, names)
+            assert plan and execute(*by_kind(found), plan) is None
+
+
+def test_problems_with_a_state_of_a_test_problem_are_not_written(written, capsys):
+    """In other names, and wherever it stands on the way."""
+    first = written("x")
+    assert "8 problems; 0 were left out" in capsys.readouterr().out
+    tests = first.parent / "tests"
+    tests.mkdir()
+    (tests / "domain.pddl").write_text((first / "blocksworld/domain.pddl").read_text())
+    text = (first / "blocksworld/blocksworld-1.pddl").read_text()
+    (tests / "p.pddl").write_text(re.sub(r"block(\d)", r"other\1", text))
+    second = written("y", tests)
+    assert "blocksworld: 8 problems; 1 were left out" in capsys.readouterr().out
+    texts = [(second / f"blocksworld/blocksworld-{n}.pddl").read_text() for n in range(1, 9)]
+    assert text not in texts

@@ -1,14 +1,19 @@
-"""The command of the tables of examples/planning, without a model."""
+"""The tables of examples/planning: sets and ways."""
 
 import json
 import sys
+from functools import partial
 
 import pytest
-from domains.planning.problems import DOMAINS, PROBLEMS
+from command_line import ROOT
+from domains.planning.problems import PROBLEMS, writer
+from domains.planning.test_teaching import LAMPS, problem
 from test_planning_data import BLOCKS, TOWER
 
-from examples.planning import growth, rename, tables, times
+from examples.planning import growth, rename, tables, times, ways
+from sit_fairseq.domains.planning.strips import execute
 
+SHIPPED = ROOT / "checkpoints" / "planning"
 HARD = "instances/blocksworld_hard"
 
 
@@ -22,20 +27,55 @@ def planbench(tmp_path):
 
 
 def run(monkeypatch, planbench, out, *more):
-    words = ["random", "--planbench", planbench, "--out", out, *more]
+    words = [SHIPPED, "--planbench", planbench, "--out", out, *more]
     monkeypatch.setattr(sys, "argv", ["tables", *map(str, words)])
     tables.main()
 
 
-def test_sets_that_are_there_are_measured_once(monkeypatch, planbench, tmp_path, capsys):
+def test_sets_are_measured_once_in_each_way(monkeypatch, planbench, tmp_path, capsys):
+    out = tmp_path / "out"
     for _ in range(2):
-        run(monkeypatch, planbench, tmp_path / "out")
+        run(monkeypatch, planbench, out, "--ways", *ways.NAMES)
         printed = capsys.readouterr().out
-        assert "| Blocksworld Hard, 110 | **100.0** (1 of 1) | DeepSeek R1" in printed
-        assert [path.name for path in (tmp_path / "out").iterdir()] == ["hard_110.json"]
+        rows = [line.split("|") for line in printed.splitlines() if line.startswith("| Blocks")]
+        assert [row[2].strip() for row in rows] == list(ways.NAMES)
+        for row in rows:
+            assert row[1].strip() == "Blocksworld Hard, 110" and row[3].strip() == "1 of 1"
+            assert row[8].strip().startswith("DeepSeek R1")
+        assert {row[5].strip() for row in rows[:4]} == {"4.0 (4.0)"}
+        names = {f"hard_110, {way}.json" for way in ways.NAMES}
+        assert {path.name for path in out.iterdir()} == names
         (planbench / HARD / "generated/instance-1.pddl").unlink(missing_ok=True)
-    with pytest.raises(SystemExit, match="hard_110.json was measured with other options"):
-        run(monkeypatch, planbench, tmp_path / "out", "--budget", 7)
+    with pytest.raises(SystemExit, match="hard_110, search.json was measured with other options"):
+        run(monkeypatch, planbench, out, "--seconds", 7)
+
+
+def test_problems_of_other_domains_count_as_unsolved(monkeypatch, planbench, tmp_path, capsys):
+    """A set of which the model knows no problem has no row."""
+    source = tmp_path / "ipc" / "blocksworld"
+    (source / "testing" / "easy").mkdir(parents=True)
+    (source / "testing" / "easy" / "p1.pddl").write_text(TOWER)
+    other = source / "testing" / "easy" / "other"
+    other.mkdir()
+    (other / "p2.pddl").write_text(problem("xa", "a"))
+    (other / "domain.pddl").write_text(LAMPS)
+    (source / "domain.pddl").write_text(BLOCKS)
+    words = ["--ipc", tmp_path / "ipc", "--sets", "blocksworld_easy", "ferry_easy"]
+    run(monkeypatch, planbench, tmp_path / "out", *words)
+    printed = capsys.readouterr().out
+    assert "1 of 2" in printed and "| 72 " in printed and "ferry" not in printed
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["blocksworld_easy, search.json"]
+
+
+def test_a_way_ends_with_its_time_and_its_states():
+    task = writer("blocksworld", PROBLEMS["blocksworld"])
+    for name in ("random", "goal count"):
+        found = ways.measure([task, task], ways.way_of(name, None), 60)
+        for plan in found["plans"].values():
+            assert execute(task.domain, task.problem, plan) is None
+        assert len(found["plans"]) == 2 and found["calls"] >= len(plan)
+    found = ways.measure([task], partial(ways.goal_count, states=1), 60)
+    assert (found["plans"], found["calls"]) == ({}, 1)
 
 
 def test_plans_of_obfuscated_problems_are_compared_up_to_names():
@@ -43,15 +83,6 @@ def test_plans_of_obfuscated_problems_are_compared_up_to_names():
     two = {"sentences": ["t", "v", "s"], "plans": {"0": [["a", "p", "q"]], "2": [["a", "q", "p"]]}}
     assert tables.equal_plans(one, two) == (2, 1)
     assert tables.equal_plans(one, one) == (3, 3)
-
-
-def test_first_actions_are_compared_with_all_that_the_rule_allows():
-    task = DOMAINS["gripper"], PROBLEMS["gripper"]
-    picks = [("pick", "b1", "r1", "left"), ("pick", "b1", "r1", "right")]
-    assert all(tables.first_is_good(*task, action) for action in picks)
-    assert not tables.first_is_good(*task, ("pick", "b2", "r1", "left"))
-    assert not tables.first_is_good(*task, None)
-    assert tables.rule_length(*task)[0] == 3
 
 
 def test_growth_counts_plans_of_the_same_problems_by_the_number_of_blocks(monkeypatch, tmp_path):
@@ -73,7 +104,8 @@ def test_copies_in_random_names_are_the_same_sentences(monkeypatch, planbench, t
     rows = []
     for folder in (planbench, tmp_path / "copy"):
         run(monkeypatch, folder, tmp_path / "out" / folder.name)
-        row = json.loads((tmp_path / "out" / folder.name / "hard_110.json").read_text())
+        path = tmp_path / "out" / folder.name / "hard_110, search.json"
+        row = json.loads(path.read_text())
         rows.append([row["sentences"], [[one[0] for one in row["plans"]["0"]]]])
     assert rows[0] == rows[1]
     words = [

@@ -21,9 +21,9 @@ _TRAINED = 3, 5, 6
 
 # Columns of PlanBench's files, and the folder and file with our result of each.
 _FILES = {
-    "names as published": "results/blocksworld_600.json",
-    "Mystery": "results/mystery_600.json",
-    "random names": "renamed/blocksworld_600.json",
+    "names as published": "results/blocksworld_600, search.json",
+    "Mystery": "results/mystery_600, search.json",
+    "random names": "renamed/blocksworld_600, search.json",
 }
 
 
@@ -76,7 +76,7 @@ def draw_growth(folder: Path, random: Optional[Path], path: Path) -> None:
 def draw_names(folder: Path, path: Path) -> None:
     """Draws shares under three kinds of names, those of models on PlanBench's board beside ours."""
     found = [json.loads((folder / file).read_text(encoding="utf-8")) for file in _FILES.values()]
-    ours = [100 * one["verified"] / one["problems"] for one in found]
+    ours = [100 * len(one["plans"]) / one["problems"] for one in found]
     models = {"ours": ours, **{name: list(values) for name, values in NAMES.items()}}
     figure = new_figure(7.0, 3.0)
     axes = figure.add_subplot()

@@ -24,6 +24,7 @@ from sit_fairseq.domains import Domain
 from sit_fairseq.domains.planning import learnt
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.learnt import Learnt
+from sit_fairseq.domains.planning.matching import match
 from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import Atom, PlanningDomain, Problem
 from sit_fairseq.domains.planning.symmetry import colours, number
@@ -211,7 +212,7 @@ class PlanningRecipe(Recipe):
     per_chunk = 500
 
     def __post_init__(self) -> None:
-        self._without = _keys(self.without)  # the processes get them with the recipe
+        self._without = keys_of(self.without)  # the processes get them with the recipe
 
     def draw(self, rng: Random) -> List[str]:
         name, sizes = rng.choice(list(self.sizes))
@@ -222,14 +223,14 @@ class PlanningRecipe(Recipe):
         return [] if problem_key(sentence) in self._without else sentence
 
 
-def _keys(folders: Sequence[str]) -> Set[int]:
+def keys_of(folders: Sequence[str]) -> Set[int]:
     """The keys of the first states and goals of all problems in some folders."""
-    five = list(known().values())
-    every = chain.from_iterable(problems_in(folder, five) for folder in folders)
-    return {
-        problem_key(writer(one.learnt.domain.name, one.problem).sentence(one.problem.initial))
-        for _, one in every
-    }
+    five, keys = list(known().values()), set()
+    for path, read in chain.from_iterable(map(problems_in, folders)):
+        one = match(read, str(path), five)
+        found = writer(one.learnt.domain.name, one.problem)
+        keys.add(problem_key(found.sentence(one.problem.initial)))
+    return keys
 
 
 DOMAIN = Domain(

@@ -2,12 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import Dict, Iterator, Sequence, Tuple
+from typing import Dict, Iterator, Tuple
 
-from sit_fairseq.domains.planning.learnt import Learnt
-from sit_fairseq.domains.planning.matching import Match, match
 from sit_fairseq.domains.planning.pddl_files import (
     PddlDomain,
+    PddlProblem,
     read_domain,
     read_problem,
     read_text,
@@ -15,9 +14,8 @@ from sit_fairseq.domains.planning.pddl_files import (
 from sit_fairseq.errors import UserError
 
 
-def problems_in(folder: str, learnt: Sequence[Learnt]) -> Iterator[Tuple[Path, Match]]:
-    """Yields the problems below a folder in the order of their numbers, with their files, as those of
-    domains that a model has learnt.
+def problems_in(folder: str) -> Iterator[Tuple[Path, PddlProblem]]:
+    """Yields the problems below a folder in the order of their numbers, with their files.
 
     The domain of a problem is in the file ``*domain*.pddl`` of its folder or, if there is none, of
     the nearest folder above. Files without a problem are passed over.
@@ -35,8 +33,7 @@ def problems_in(folder: str, learnt: Sequence[Learnt]) -> Iterator[Tuple[Path, M
         place = domain_file(path)
         if place not in domains:
             domains[place] = read_domain(read_text(str(place)), str(place))
-        read = read_problem(text, str(path), domains[place])
-        yield path, match(read, str(path), learnt)
+        yield path, read_problem(text, str(path), domains[place])
 
 
 def domain_file(path: Path) -> Path:

@@ -1,24 +1,21 @@
 #!/usr/bin/env bash
-# Data, training, and the tables of README.md; goes on if interrupted.
-#   bash examples/planning/run.sh PLANBENCH SYMT [DIR]      the folders of PDDL; results go to DIR
+# The model of ten domains, and the tables of README.md; goes on if interrupted.
+#   bash examples/planning/run.sh PLANBENCH SYMT IPC2023 [DIR]      the folders of PDDL; results go to DIR
 set -euo pipefail
-planbench=$(realpath "${1:?the folder of PlanBench}") symt=$(realpath "${2:?the folder of the problems of SymT}") out=${3:+$(realpath -m "$3")}
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
+planbench=$(realpath "${1:?the folder of PlanBench}") symt=$(realpath "${2:?the folder of the problems of SymT}")
+ipc=$(realpath "${3:?the folder of the competition of 2023}") out=${4:+$(realpath -m "$4")}
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh && .venv/bin/pip install -q up-fast-downward==1.0.0
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
-out=${out:-$PWD/outputs/planning}; data=$out/data
-make() { [ -e "$data/$1.tgt" ] || sit generate examples.planning.five:DOMAIN "$data/$1" "${@:2}" --without "$planbench" "$symt"; }
-make valid --size 1000 --seed 2
-make blocks --sizes blocksworld --size 90000 --seed 10 --exclude "$data/valid"
-make logistics --sizes logistics --size 145000 --seed 11 --exclude "$data/valid"
-make depots --sizes depots --size 110000 --seed 12 --exclude "$data/valid"
-make visitall --sizes visitall --size 55000 --seed 13 --exclude "$data/valid"
-make gripper --sizes gripper --size 45000 --seed 14 --exclude "$data/valid"
-[ -d "$out/bin" ] || { rm -rf "$out/new"
-    for s in src tgt; do cat "$data"/{blocks,logistics,depots,visitall,gripper}.$s > "$data/train.$s"; head -n 300 "$data/valid.$s" > "$data/short.$s"; done
-    fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$data/train" --validpref "$data/short" --destdir "$out/new"; mv "$out/new" "$out/bin"; }
-fairseq-hydra-train --config-dir "$PWD/examples/planning" --config-name planning common.user_dir="$PWD/sit_fairseq" \
-    task.data="$out/bin" checkpoint.save_dir="$out/model" hydra.run.dir="$out"
-tables() { python -m examples.planning.tables "$out/model/checkpoint_best.pt" --symt "$symt" "$@"; }
-tables --planbench "$planbench" --out "$out/results"
-[ -d "$out/pddl" ] || python -m examples.planning.rename "$planbench" "$out/pddl"; tables --planbench "$out/pddl" --sets blocksworld_600 --out "$out/renamed"
+out=${out:-$PWD/outputs/planning}; given=()
+[ -d "$out/five" ] || { rm -rf "$out/new"
+    python -m examples.planning.problems "$out/new" --without "$planbench" "$symt"; mv "$out/new" "$out/five"; }
+for domain in blocksworld depots gripper logistics visitall; do given+=("$out/five/$domain/"{domain.pddl,}); done
+for domain in ferry miconic satellite spanner transport; do given+=("$ipc/$domain/"{domain.pddl,training/easy}); done
+sit train planning "${given[@]}" --plans "$out/five/plans" --out "$out/model" --most-objects 20 --minutes 95
+tables() { python -m examples.planning.tables "$out/model" "$@"; }
+tables --planbench "$planbench" --symt "$symt" --out "$out/results"
+easy=({ferry,miconic,satellite,spanner,transport}_easy)
+tables --ipc "$ipc" --sets "${easy[@]}" --ways greedy search random "goal count" --out "$out/results"
+[ -d "$out/pddl" ] || python -m examples.planning.rename "$planbench" "$out/pddl"
+tables --planbench "$out/pddl" --sets blocksworld_600 --out "$out/renamed"
 python -m examples.planning.figures "$out"

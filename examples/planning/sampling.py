@@ -26,11 +26,13 @@ def random_state(domain: PlanningDomain, problem: Problem, rng: Random) -> State
     if not states:
         return state
     state = rng.choice(states)
-    if rng.random() < _ASTRAY:
-        for _ in range(rng.randint(1, 4)):
-            state = apply(
-                domain, state, rng.choice(sorted(applicable(domain, state, problem.sorts)))
-            )
+    return astray(domain, problem, state, rng) if rng.random() < _ASTRAY else state
+
+
+def astray(domain: PlanningDomain, problem: Problem, state: State, rng: Random) -> State:
+    """A state that one to four random actions lead to."""
+    for _ in range(rng.randint(1, 4)):
+        state = apply(domain, state, rng.choice(sorted(applicable(domain, state, problem.sorts))))
     return state
 
 

@@ -1,28 +1,35 @@
-"""Measures a model on PlanBench and on the test problems of SymT, beside what was published.
+"""Measures a model on sets of planning problems, beside what was published.
 
     python -m examples.planning.tables checkpoints/planning --planbench DIR --symt DIR --out DIR
+    python -m examples.planning.tables my/ferry --ipc DIR --sets ferry_easy ferry_medium --out DIR
 
---planbench is a checkout of github.com/karthikv792/LLMs-Planning, or its folder plan-bench; --symt
-one with the PDDL files of SymT (Fritzsche, Gestrin and Seipp 2026). Every plan that counts was
-executed from the first state of its problem to the goal. Each set has a file DIR/SET.json when it is
-done; the same command goes on with the others, then prints the tables. With ``random`` for a model the
-search tries applicable actions in random order, which shows what it does alone.
+--planbench is a checkout of github.com/karthikv792/LLMs-Planning, or its folder plan-bench; --symt one
+with the PDDL files of SymT (Fritzsche, Gestrin and Seipp 2026); --ipc one of the learning track of the
+planning competition of 2023, github.com/ipc2023-learning/benchmarks. ``examples/planning/ways.py``
+describes the ways. A problem that the model cannot be asked is printed, and counts as unsolved.
+
+Every plan that counts was executed from the first state of its problem to the goal. Each set has a file
+DIR/SET, WAY.json when it is done; the same command goes on with the others, then prints the tables.
 """
 
 import argparse
 import json
+from functools import lru_cache
 from pathlib import Path
 from random import Random
-from time import perf_counter
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from examples.planning.chance import random_actions
-from examples.planning.five import known, words
+from examples.planning import ways
+from examples.planning.five import known
 from examples.planning.folders import problems_in
-from examples.planning.rules import good_actions
-from sit_fairseq.domains.planning.sentences import Writer, naming, renamed
-from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, solve
-from sit_fairseq.domains.planning.strips import PlanningDomain, Problem, apply
+from examples.planning.problems import followed
+from sit_fairseq.domains.planning import learnt
+from sit_fairseq.domains.planning.matching import match
+from sit_fairseq.domains.planning.pddl_files import PddlProblem
+from sit_fairseq.domains.planning.sentences import Writer
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.evaluation.result_file import markdown_table
 from sit_fairseq.model import Model
 from sit_fairseq.storage.files import replacing
 
@@ -92,6 +99,29 @@ SETS: Dict[str, Tuple[str, str, Dict[str, float]]] = {
     ),
 }
 
+# Solved of 90 problems, 30 of each set, as far as published: the first four in tables 2 and 3 of arXiv
+# 2503.18809 (2025), where WL features are those of Chen et al. (2024); LAMA's row from a survey.
+PUBLISHED = ("goal count", "hFF", "WL features (2024)", "DeepSeek R1's heuristics (2025)", "LAMA")
+OF_90: Dict[str, Tuple[Optional[int], ...]] = {
+    "blocksworld": (32, 27, 72, 66, 61),
+    "childsnack": (23, 25, 31, 22, 35),
+    "ferry": (None, None, None, None, 68),
+    "floortile": (3, 12, 2, 4, 11),
+    "miconic": (90, 90, 90, 90, 90),
+    "rovers": (38, 34, 37, 32, 67),
+    "satellite": (None, None, None, None, 89),
+    "sokoban": (42, 36, 38, 30, 40),
+    "spanner": (30, 30, 73, 70, 30),
+    "transport": (36, 41, 28, 59, 66),
+}
+
+SIZES = ("easy", "medium", "hard")
+SETS.update(
+    (f"{domain}_{size}", (f"IPC {domain}, {size}", f"ipc:{domain}/testing/{size}", {}))
+    for domain in OF_90
+    for size in SIZES
+)
+
 # Sets that are others in other names.
 OBFUSCATED = {
     "mystery_600": "blocksworld_600",
@@ -100,54 +130,65 @@ OBFUSCATED = {
 }
 
 
-def rule_length(domain: PlanningDomain, problem: Problem) -> Tuple[int, float]:
-    """The length of the plan of the rule that made the training data, and the seconds it took."""
-    names, start, rng = naming(problem), perf_counter(), Random(0)
-    sorts = {names[one]: sort for one, sort in problem.sorts.items()}
-    state, goal = renamed(problem.initial, names), renamed(problem.goal, names)
-    length = 0
-    while not goal <= state:
-        good = good_actions(domain, Problem(sorts, state, goal))
-        state = apply(domain, state, rng.choice(good))
-        length += 1
-    return length, perf_counter() - start
+class Task(NamedTuple):
+    """A problem: its file, what is read, and what the model is asked; None if it cannot be asked."""
+
+    path: Path
+    read: PddlProblem
+    writer: Optional[Writer]
 
 
-def first_is_good(domain: PlanningDomain, problem: Problem, action: Any) -> bool:
-    """Whether the rule takes an action, too, in the first state."""
-    names = naming(problem)
-    sorts = {names[one]: sort for one, sort in problem.sorts.items()}
-    first = Problem(sorts, renamed(problem.initial, names), renamed(problem.goal, names))
-    own = action and (action[0], *(names[one] for one in action[1:]))
-    return own in good_actions(domain, first)
+def tasks_of(place: str, args: argparse.Namespace) -> List[Task]:
+    """The problems of a set, or a sample of them; none if its folder was not named."""
+    source, _, pattern = place.partition(":")
+    if getattr(args, source) is None:
+        return []
+    root, model = Path(getattr(args, source)), _model(args.model)
+    bases = ("", "instances", "plan-bench/instances", "pddl")
+    folders = {folder for base in bases for folder in (root / base).glob(pattern)}
+    problems = [one for folder in sorted(folders) for one in problems_in(str(folder))]
+    if args.sample and args.sample < len(problems):
+        problems = Random(1).sample(problems, args.sample)
+    domains, words, tasks = learnt.read(model.folder), frozenset(model.base_tokens), []
+    for path, read in problems:
+        writer = None
+        try:
+            found = match(read, str(path), domains)
+            writer = Writer(found.learnt, found.domain, found.problem, words)
+        except UserError as error:
+            print(error)
+        tasks.append(Task(path, read, writer))
+    return tasks
 
 
-def measure(tasks: List[Writer], ask: Any, options: PlanSearch) -> Dict[str, Any]:
-    """Searches plans of some problems; the counts and means of a row."""
-    start = perf_counter()
-    found = dict(solve(ask, tasks, options))
-    seconds = perf_counter() - start
-    solved = [place for place, one in found.items() if one.plan is not None]
-    rules = [rule_length(task.domain, task.problem) for task in tasks]
-    sizes: Dict[int, List[int]] = {}
-    for place, task in enumerate(tasks):
-        count = sizes.setdefault(len(task.problem.sorts), [0, 0])
-        count[0] += place in solved
-        count[1] += 1
+@lru_cache(maxsize=1)
+def _model(path: str) -> Model:
+    return Model.load(path)
+
+
+def rule_length(task: Task) -> Optional[int]:
+    """The length of the plan of the rule that made the training data; None without a rule."""
+    try:
+        found = match(task.read, str(task.path), list(known().values()))
+    except UserError:
+        return None
+    return len(followed(found.domain, found.problem, Random(0))[0])
+
+
+def measure(tasks: List[Task], way: str, args: argparse.Namespace) -> Dict[str, Any]:
+    """What came of a set: :func:`ways.measure`, the number of problems, and the mean lengths of plans, as
+    found and of rules."""
+    asked = [task for task in tasks if task.writer is not None]
+    writers = [task.writer for task in asked]
+    row = ways.measure(writers, ways.way_of(way, _model(args.model)), args.seconds)
+    rules = [rule_length(asked[int(place)]) for place in row["plans"]]
+    solved = max(1, len(rules))
     return {
+        **row,
         "problems": len(tasks),
-        "verified": len(solved),
-        "first": sum(
-            first_is_good(task.domain, task.problem, found[place].first)
-            for place, task in enumerate(tasks)
-        ),
-        "length": sum(len(found[place].plan) for place in solved) / max(1, len(solved)),
-        "rule_length": sum(rules[place][0] for place in solved) / max(1, len(solved)),
-        "calls": sum(one.calls for one in found.values()) / len(tasks),
-        "seconds": seconds / len(tasks),
-        "rule_seconds": sum(seconds for _, seconds in rules) / len(tasks),
-        "by_objects": {str(size): count for size, count in sorted(sizes.items())},
-        "plans": {str(place): found[place].plan for place in sorted(solved)},
+        "length": sum(map(len, row["plans"].values())) / solved,
+        "rule_length": None if None in rules else sum(rules) / solved,
+        "sentences": [" ".join(one.sentence(one.problem.initial)) for one in writers],
     }
 
 
@@ -168,66 +209,43 @@ def equal_plans(row: Dict[str, Any], other: Dict[str, Any]) -> Tuple[int, int]:
     return len(pairs), equal
 
 
-def tasks_of(place: str, args: argparse.Namespace) -> Optional[List[Writer]]:
-    """The problems of a set, or a sample of them; None if its folder was not named."""
-    source, _, pattern = place.partition(":")
-    root = getattr(args, source)
-    if root is None:
-        return None
-    folders = [
-        f
-        for base in ("", "instances", "plan-bench/instances", "pddl")
-        for f in Path(root, base).glob(pattern)
-    ]
-    tasks = [
-        found
-        for folder in sorted(set(folders))
-        for _, found in problems_in(str(folder), list(known().values()))
-        if len(found.problem.sorts) <= args.most_objects
-    ]
-    if args.sample and args.sample < len(tasks):
-        tasks = Random(1).sample(tasks, args.sample)
-    return [Writer(one.learnt, one.domain, one.problem, words()) for one in tasks]
-
-
-def percent(row: Dict[str, Any], key: str = "verified") -> str:
-    return f"{100 * row[key] / row['problems']:.1f}"
-
-
-def table(rows: Dict[str, Dict[str, Any]]) -> Iterator[str]:
-    """The lines of both tables in Markdown."""
-    yield "| Problems | Verified plans, % | Published, % |"
-    yield "| --- | --- | --- |"
-    for name, row in rows.items():
-        title, _, published = SETS[name]
-        others = ", ".join(f"{who} {share:g}" for who, share in published.items())
-        yield f"| {title} | **{percent(row)}** ({row['verified']} of {row['problems']}) | {others} |"
-    yield ""
-    yield (
-        "| Problems | First action as the rule's, % | Actions a plan (the rule's) | Calls a problem | "
-        "Seconds a problem (the rule's) |"
+def lines(rows: Dict[Tuple[str, str], Dict[str, Any]]) -> Iterator[str]:
+    """What is printed, in Markdown."""
+    head = (
+        "problems, way, verified, 95 %, actions a plan (the rule's), calls, CPU seconds, published"
     )
-    yield "| --- | --- | --- | --- | --- |"
-    for name, row in rows.items():
-        lengths = f"{row['length']:.1f} ({row['rule_length']:.1f})"
-        seconds = f"{row['seconds']:.2f} ({row['rule_seconds']:.4f})"
-        cells = [SETS[name][0], percent(row, "first"), lengths, f"{row['calls']:.0f}", seconds]
-        yield f"| {' | '.join(cells)} |"
-    for name, plain in OBFUSCATED.items():
-        if name in rows and plain in rows:
-            shared, equal = equal_plans(rows[name], rows[plain])
+    table = [head.split(", ")]
+    for (name, way), row in rows.items():
+        title, _, published = SETS[name]
+        solved, total = len(row["plans"]), row["problems"]
+        low, high = Proportion(solved, total).interval()
+        length = f"{row['length']:.1f}" if solved else ""
+        length += f" ({row['rule_length']:.1f})" if solved and row["rule_length"] else ""
+        cells = [title, way, f"{solved} of {total}", f"{100 * low:.1f}–{100 * high:.1f} %", length]
+        cells += [f"{row['calls']:.0f}", f"{row['seconds']:.2f}"]
+        table.append([*cells, ", ".join(f"{who} {share:g}" for who, share in published.items())])
+    yield markdown_table(table)
+    for (name, way), row in rows.items():
+        plain = rows.get((OBFUSCATED.get(name, ""), way))
+        if plain is not None:
+            shared, equal = equal_plans(row, plain)
             yield ""
             yield (
-                f"{SETS[name][0]}: of {shared} problems that are also in {SETS[plain][0]}, {equal} "
-                "have the same plan, action by action."
+                f"{SETS[name][0]}, {way}: of {shared} problems that are also in "
+                f"{SETS[OBFUSCATED[name]][0]}, {equal} have the same plan, action by action."
             )
-
-
-def _asked(args: argparse.Namespace) -> Any:
-    """The model that is asked for actions, or random choice."""
-    if args.model == "random":
-        return random_actions
-    return ModelActions(Model.load(args.model), args.actions)
+    of_90 = [
+        domain
+        for domain in OF_90
+        if any(
+            name.startswith(f"{domain}_") and SETS[name][1].startswith("ipc") for name, _ in rows
+        )
+    ]
+    if of_90:
+        yield ""
+        published = [["solved of 90, published", *PUBLISHED]]
+        published += [[d, *("" if n is None else n for n in OF_90[d])] for d in of_90]
+        yield markdown_table(published)
 
 
 def main() -> None:
@@ -235,37 +253,36 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("model", help="a checkpoint, a folder with a model, or random: no model")
+    add("model", help="a checkpoint, or a folder with a model")
     add("--planbench", help="the folder of PlanBench")
     add("--symt", help="the folder of SymT's problems")
+    add("--ipc", help="the folder of the competition's problems")
     add("--out", required=True, help="folder of the results")
     add("--sets", nargs="+", default=list(SETS), choices=list(SETS), help="sets to measure")
+    add("--ways", nargs="+", default=["search"], choices=ways.NAMES, help="default: search")
     add("--sample", type=int, default=0, help="random problems of each set (default: all)")
-    add("--most-objects", type=int, default=1000, help="only problems of so many objects")
-    add("--actions", type=int, default=3, help="actions that the model gives in a state")
-    add("--width", type=int, default=1, help="states that are followed at once")
-    add("--budget", type=int, default=1000, help="most states of a problem that are asked about")
+    add("--seconds", type=float, default=60.0, help="most for a problem (default: 60)")
     args = parser.parse_args()
-    options, ask, rows = PlanSearch(args.width, args.budget), None, {}
-    given = {name: value for name, value in vars(args).items() if name not in ("sets", "out")}
+    rows = {}
+    given = {
+        name: value for name, value in vars(args).items() if name not in ("sets", "ways", "out")
+    }
     for name in args.sets:
-        path = Path(args.out, f"{name}.json")
-        if not path.exists():
-            tasks = tasks_of(SETS[name][1], args)
-            if not tasks:
-                continue
-            ask = ask or _asked(args)
-            row = measure(tasks, ask, options)
-            row["sentences"] = [" ".join(task.sentence(task.problem.initial)) for task in tasks]
-            row["options"] = given
-            with replacing(str(path)) as (file,):
-                json.dump(row, file)
-        rows[name] = json.loads(path.read_text(encoding="utf-8"))
-        if rows[name]["options"] != given:
-            raise SystemExit(
-                f"{path} was measured with other options; name another folder by --out"
-            )
-    print("\n".join(table(rows)))
+        for way in args.ways:
+            path = Path(args.out, f"{name}, {way}.json")
+            if not path.exists():
+                tasks = tasks_of(SETS[name][1], args)
+                if not any(task.writer for task in tasks):
+                    continue
+                row = {**measure(tasks, way, args), "options": given}
+                with replacing(str(path)) as (file,):
+                    json.dump(row, file)
+            rows[name, way] = json.loads(path.read_text(encoding="utf-8"))
+            if rows[name, way]["options"] != given:
+                raise SystemExit(
+                    f"{path} was measured with other options; name another folder by --out"
+                )
+    print("\n".join(lines(rows)))
 
 
 if __name__ == "__main__":

@@ -60,9 +60,9 @@ class PlanTeacher:
         sit train planning a.pddl a/ b.pddl b/ --out my/both
         sit answer planning ferry/domain.pddl p.pddl --path my/ferry
 
-    Each domain stands before a folder with problems of it, any number of them. Labels of a problem
-    with few states are shortest ways from these. For other problems they are plans of ``--plans``, or
-    of the planner that is installed: up-fast-downward or pyperplan. Goals with objects exchanged, and
+    Each domain stands before a folder with problems of it, any number of them. Labels of a problem are
+    its plan in ``--plans``. Without one, they are shortest ways if it has few states; else plans of the
+    planner that is installed, up-fast-downward or pyperplan. Goals with objects exchanged, and
     first states after random actions, make more of each problem.
 
     A problem that cannot be read or labelled is listed with the reason, and left out. The same command
@@ -119,6 +119,7 @@ class PlanTeacher:
             raise UserError("name files with domains, each before a folder with problems of it")
         if self.plans is not None and not Path(self.plans).is_dir():
             raise UserError(f"there is no folder {self.plans}", "plans")
+        end = time.monotonic() + seconds
         lessons = [_Lesson(self, *pair) for pair in zip(given[::2], given[1::2])]
         files: Set[str] = set()
         for lesson in lessons:
@@ -129,8 +130,9 @@ class PlanTeacher:
                 raise UserError(f"two domains are called {title}, or nearly so; name one otherwise")
             files.add(file)
         every: List[List[Tuple[str, str]]] = []
-        for lesson in lessons:
-            yield from lesson.label(seconds / len(lessons))
+        for number, lesson in enumerate(lessons):  # what one leaves of its time, the others get
+            left = (end - time.monotonic()) / (len(lessons) - number)
+            yield from lesson.label(max(left, seconds / len(lessons)))
             every += lesson.groups
         rng = Random(self.seed)
         rng.shuffle(every)
@@ -220,13 +222,15 @@ class _Lesson:
         left = sorted(matched, key=lambda path: len(matched[path].problem.sorts))
         counts, used, small, late = {"states": 0, "plans": 0}, set(), [], 0
         for turn, path in _turns(left, small):
-            if time.monotonic() > end or sum(map(len, self.groups)) > _ENOUGH:
+            given = self._given(path)
+            enough = not given and sum(map(len, self.groups)) > _ENOUGH
+            if enough or time.monotonic() > end:
                 if turn:
                     break
                 late += 1
                 continue
             kind = reason = ""
-            if turn == 0 or path in small:
+            if not given and (turn == 0 or path in small):
                 kind, reason = self._by_states(matched[path], rng)
             if not kind and not reason:
                 kind, reason = self._by_plan(path, matched[path], turn, planner, rng)
@@ -238,7 +242,7 @@ class _Lesson:
                 used.add(path)
                 if kind == "states":
                     small.append(path)
-                if kind == "states" or self._given(path):
+                if kind == "states" or given:
                     left.remove(path)
         if self.options.plans is not None and not any(map(self._given, self._problems)):
             yield f"; {self.options.plans} has no plan of a problem in {self.folder}"

@@ -115,10 +115,16 @@ def test_an_object_may_be_called_as_an_action_is():
     assert read_plan("(b load)", *names) is None and read_plan("(load c)", *names) is None
 
 
-def test_problems_of_few_states_need_no_plans(folder):
-    (folder / "in/p0.plan").write_text("(light x a)\n")
+def test_a_plan_that_is_given_stands_for_all_states(folder, monkeypatch):
+    """However many pairs there are."""
+    plan = "(2take x)\n(light x a)\n{}(leave x)\n(2take y)\n(light y {})\n"
+    (folder / "in/p0.plan").write_text(plan.format("(light x b)\n", "c"))
     lines, pairs = taught(folder, plans=str(folder / "in"))
-    assert "(2 by all states, 0 plans)" in lines[-1] and len(pairs) > 50
+    assert "(1 by all states, 1 plans)" in lines[-1] and len(pairs) > 50
+    (folder / "in/p1.plan").write_text(plan.format("", "b"))
+    monkeypatch.setattr(teaching, "_ENOUGH", 0)
+    lines, pairs = taught(folder, plans=str(folder / "in"))
+    assert "(0 by all states, 2 plans)" in lines[-1] and len(pairs) == 3 * (6 + 5)
     (folder / "none").mkdir()
     said = "\n".join(taught(folder, plans=str(folder / "none"))[0])
     assert "none has no plan of a problem in" in said
