@@ -18,7 +18,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from tqdm import tqdm
 
@@ -61,8 +61,9 @@ def main(args: argparse.Namespace) -> None:
         raise UserError(f"the domain {args.domain} is trained by fairseq-train, see examples")
     teacher = from_options(domain.train, args)
     started, out = time.monotonic(), Path(args.out)
+    options = list(teacher.training(args.given))
     asked = {"domain": domain.versioned, "given": list(map(os.path.abspath, args.given))}
-    asked.update(asdict(teacher), minutes=args.minutes, training=list(teacher.training))
+    asked.update(asdict(teacher), minutes=args.minutes, training=options)
     if os.pathsep in args.out:
         raise UserError(f"fairseq takes {args.out} for several folders; name another", "out")
     make_folder(args.out)
@@ -85,13 +86,14 @@ def main(args: argparse.Namespace) -> None:
             json.dump(known, file)
         _binarise(out)
     if "updates" not in known:
-        took = _seconds_of_an_update(out, teacher, domain)
+        took = _seconds_of_an_update(out, options, domain)
         left = 60 * args.minutes - (time.monotonic() - started)
         known["updates"] = max(50, int(_UPDATES * left / took))
         with replacing(str(note)) as (file,):
             json.dump(known, file)
     updates = known["updates"]
-    lines = _training(out, teacher, domain, _schedule(updates))
+    schedule = _schedule(updates, teacher.warmup(args.given))
+    lines = _training(out, options, domain, schedule)
     with tqdm(total=updates, unit=" updates", disable=None) as bar:
         for number in lines:
             bar.update(number - bar.n)
@@ -121,34 +123,34 @@ def _binarise(out: Path) -> None:
     new.rename(out / "bin")
 
 
-def _schedule(updates: int) -> List[str]:
+def _schedule(updates: int, warmup: int) -> List[str]:
     """The options of a training of some updates, which goes on where it was."""
     every = str(max(20, updates // 10))
-    words = ["--lr-scheduler", "cosine", "--warmup-updates", str(min(500, updates // 5))]
+    words = ["--lr-scheduler", "cosine", "--warmup-updates", str(min(warmup, updates // 5))]
     words += ["--max-update", str(updates), "--save-interval-updates", every]
     words += ["--validate-interval-updates", every, "--keep-interval-updates", "1"]
     return [*words, "--no-epoch-checkpoints", "--log-interval", str(min(20, updates // 5))]
 
 
-def _seconds_of_an_update(out: Path, teacher: Any, domain: Domain) -> float:
+def _seconds_of_an_update(out: Path, options: Sequence[str], domain: Domain) -> float:
     """How long an update takes, by a training that is thrown away."""
     first, last = _TRIED
     words = ["--lr-scheduler", "fixed", "--max-update", str(last), "--log-interval", str(_TIMED)]
     words += ["--no-save", "--disable-validation"]
-    times = {n: time.monotonic() for n in _training(out, teacher, domain, words, "trial")}
+    times = {n: time.monotonic() for n in _training(out, options, domain, words, "trial")}
     shutil.rmtree(out / "trial")
     timed = range(first, last, _TIMED)  # other work may slow a few of these
     return median(times[n + _TIMED] - times[n] for n in timed) / _TIMED
 
 
 def _training(
-    out: Path, teacher: Any, domain: Domain, words: List[str], folder: str = "checkpoints"
+    out: Path, own: Sequence[str], domain: Domain, words: List[str], folder: str = "checkpoints"
 ) -> Iterator[int]:
     """Runs fairseq-train, and yields the number of updates whenever it says so."""
     package = str(Path(sit_fairseq.__file__).parent)
     options = [str(out / "bin"), "--user-dir", package, "--task", "stream_translation"]
     options += ["-s", "src", "-t", "tgt", "--domain", domain.name]
-    options += ["--symbols", *domain.symbols.split("\n"), *teacher.training]
+    options += ["--symbols", *domain.symbols.split("\n"), *own]
     options += ["--save-dir", str(out / folder), "--log-format", "json", *words]
     for line in _lines(out, "fairseq_cli.train", options):
         found = re.search(r'"num_updates": "(\d+)"', line)
