@@ -3,6 +3,7 @@
 import pickle
 import re
 import shutil
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -17,7 +18,7 @@ from examples.planning.sampling import SAMPLERS
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.kinds import by_kind
-from sit_fairseq.domains.planning.labelling import read_plan
+from sit_fairseq.domains.planning.labelling import read_plan, shortened
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
 from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import apply, execute
@@ -84,8 +85,8 @@ def test_folders_are_read_once_however_many_processes_draw(folder):
 def test_the_domain_of_a_problem_is_the_nearest(folder):
     with pytest.raises(UserError, match="nowhere"):
         list(problems_in(str(folder / "nowhere")))
-    ((path, found),) = problems_in(str(folder))
-    assert path.name == "instance-1.pddl" and found.domain.domain.name == "blocks"
+    ((path, text, domain),) = problems_in(str(folder))
+    assert path.name == "instance-1.pddl" and text == TOWER and domain.domain.name == "blocks"
     (folder / "domain.pddl").unlink()
     with pytest.raises(UserError, match="instance-1.pddl has no domain"):
         list(problems_in(str(folder)))
@@ -140,9 +141,7 @@ def written(tmp_path, monkeypatch):
     def write(name, *without):
         counts = dict.fromkeys(SAMPLERS, 8)
         monkeypatch.setattr(problems, "COUNTS", counts)
-        words = ["problems", tmp_path / name, *(["--without", *without] if without else [])]
-        monkeypatch.setattr("sys.argv", list(map(str, words)))
-        problems.main()
+        problems.main(tmp_path / name, *map(str, without))
         return tmp_path / name
 
     return write
@@ -170,8 +169,25 @@ def test_problems_with_a_state_of_a_test_problem_are_not_written(written, capsys
     tests.mkdir()
     (tests / "domain.pddl").write_text((first / "blocksworld/domain.pddl").read_text())
     text = (first / "blocksworld/blocksworld-1.pddl").read_text()
-    (tests / "p.pddl").write_text(re.sub(r"block(\d)", r"other\1", text))
+    domain = known()["blocksworld"].read
+    task = read_problem(text, "p", domain).problem
+    names = {one: one for one in (*domain.domain.operators, *task.sorts)}
+    plan = read_plan((first / "plans/blocksworld-1.plan").read_text(), names, names)
+    later = replace(task, initial=apply(domain.domain, task.initial, plan[0]))
+    asked = problems.text_of("blocksworld", later)
+    (tests / "p.pddl").write_text(re.sub(r"block(\d)", r"other\1", asked))
     second = written("y", tests)
     assert "blocksworld: 8 problems; 1 were left out" in capsys.readouterr().out
     texts = [(second / f"blocksworld/blocksworld-{n}.pddl").read_text() for n in range(1, 9)]
     assert text not in texts
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_plans_of_written_problems_have_no_useless_action(name):
+    """``sit train planning`` follows them as they are, through the states that were compared."""
+    rng, domain = Random(5), known()[name].domain
+    for _ in range(40):
+        problem, plan, states = problems.drawn(name, rng)
+        assert shortened(domain, problem, plan) == plan
+        assert states[0] == problem.initial and len(states) == len(plan)
+        assert problem.reached(apply(domain, states[-1], plan[-1]))

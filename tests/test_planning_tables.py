@@ -3,6 +3,9 @@
 import json
 import sys
 from functools import partial
+from random import Random
+from time import sleep
+from types import SimpleNamespace
 
 import pytest
 from command_line import ROOT
@@ -11,7 +14,10 @@ from domains.planning.test_teaching import LAMPS, problem
 from test_planning_data import BLOCKS, TOWER
 
 from examples.planning import growth, rename, tables, times, ways
-from sit_fairseq.domains.planning.strips import execute
+from examples.planning.five import known
+from examples.planning.problems import drawn
+from sit_fairseq.domains.planning.sentences import renamed
+from sit_fairseq.domains.planning.strips import Problem, execute
 
 SHIPPED = ROOT / "checkpoints" / "planning"
 HARD = "instances/blocksworld_hard"
@@ -48,6 +54,12 @@ def test_sets_are_measured_once_in_each_way(monkeypatch, planbench, tmp_path, ca
         (planbench / HARD / "generated/instance-1.pddl").unlink(missing_ok=True)
     with pytest.raises(SystemExit, match="hard_110, search.json was measured with other options"):
         run(monkeypatch, planbench, out, "--seconds", 7)
+    (out / "ferry_easy, search.json").write_text("{}")  # of a folder that is not named now
+    run(monkeypatch, planbench, out)
+    with pytest.raises(SystemExit, match="no problem of these sets was found"):
+        run(monkeypatch, planbench, out, "--sets", "ferry_easy")
+    with pytest.raises(SystemExit, match="there is no folder nowhere; change ipc"):
+        run(monkeypatch, planbench, out, "--ipc", "nowhere")
 
 
 def test_problems_of_other_domains_count_as_unsolved(monkeypatch, planbench, tmp_path, capsys):
@@ -55,6 +67,8 @@ def test_problems_of_other_domains_count_as_unsolved(monkeypatch, planbench, tmp
     source = tmp_path / "ipc" / "blocksworld"
     (source / "testing" / "easy").mkdir(parents=True)
     (source / "testing" / "easy" / "p1.pddl").write_text(TOWER)
+    wrong = TOWER.replace("(on p q)", "(in p q)", 1)
+    (source / "testing" / "easy" / "p3.pddl").write_text(wrong)
     other = source / "testing" / "easy" / "other"
     other.mkdir()
     (other / "p2.pddl").write_text(problem("xa", "a"))
@@ -63,7 +77,12 @@ def test_problems_of_other_domains_count_as_unsolved(monkeypatch, planbench, tmp
     words = ["--ipc", tmp_path / "ipc", "--sets", "blocksworld_easy", "ferry_easy"]
     run(monkeypatch, planbench, tmp_path / "out", *words)
     printed = capsys.readouterr().out
-    assert "1 of 2" in printed and "| 72 " in printed and "ferry" not in printed
+    assert (
+        "1 of 3" in printed
+        and "there is no predicate in" in printed
+        and "| 72 " in printed
+        and "ferry" not in printed
+    )
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["blocksworld_easy, search.json"]
 
 
@@ -76,6 +95,27 @@ def test_a_way_ends_with_its_time_and_its_states():
         assert len(found["plans"]) == 2 and found["calls"] >= len(plan)
     found = ways.measure([task], partial(ways.goal_count, states=1), 60)
     assert (found["plans"], found["calls"]) == ({}, 1)
+
+    def slow(writers):
+        sleep(5)
+        yield 0, ways.Outcome([], 0)
+
+    assert ways.measure([task], slow, 0.2)["plans"] == {}
+
+
+def test_rules_plan_whatever_objects_are_called():
+    problem, _, _ = drawn("depots", Random(7))
+    names = {one: f"x{place}" for place, one in enumerate(problem.sorts)}
+    other = Problem(
+        {names[one]: sort for one, sort in problem.sorts.items()},
+        renamed(problem.initial, names),
+        renamed(problem.goal, names),
+    )
+    domain = known()["depots"].domain
+    lengths = {
+        tables.rule_length(SimpleNamespace(domain=domain, problem=p)) for p in (problem, other)
+    }
+    assert len(lengths) == 1 and min(lengths) > 0
 
 
 def test_plans_of_obfuscated_problems_are_compared_up_to_names():

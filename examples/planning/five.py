@@ -25,6 +25,7 @@ from sit_fairseq.domains.planning import learnt
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.learnt import Learnt
 from sit_fairseq.domains.planning.matching import match
+from sit_fairseq.domains.planning.pddl_files import read_problem
 from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import Atom, PlanningDomain, Problem
 from sit_fairseq.domains.planning.symmetry import colours, number
@@ -226,8 +227,8 @@ class PlanningRecipe(Recipe):
 def keys_of(folders: Sequence[str]) -> Set[int]:
     """The keys of the first states and goals of all problems in some folders."""
     five, keys = list(known().values()), set()
-    for path, read in chain.from_iterable(map(problems_in, folders)):
-        one = match(read, str(path), five)
+    for path, text, domain in chain.from_iterable(map(problems_in, folders)):
+        one = match(read_problem(text, str(path), domain), str(path), five)
         found = writer(one.learnt.domain.name, one.problem)
         keys.add(problem_key(found.sentence(one.problem.initial)))
     return keys

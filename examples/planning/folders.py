@@ -6,22 +6,20 @@ from typing import Dict, Iterator, Tuple
 
 from sit_fairseq.domains.planning.pddl_files import (
     PddlDomain,
-    PddlProblem,
     read_domain,
-    read_problem,
     read_text,
 )
 from sit_fairseq.errors import UserError
 
 
-def problems_in(folder: str) -> Iterator[Tuple[Path, PddlProblem]]:
-    """Yields the problems below a folder in the order of their numbers, with their files.
+def problems_in(folder: str) -> Iterator[Tuple[Path, str, PddlDomain]]:
+    """Yields the files of problems below a folder in the order of their numbers, with texts and domains.
 
     The domain of a problem is in the file ``*domain*.pddl`` of its folder or, if there is none, of
     the nearest folder above. Files without a problem are passed over.
 
     Raises:
-        UserError: there is no such folder, a problem has no domain, or a file is not understood.
+        UserError: there is no such folder, or a problem has no domain that can be read.
     """
     if not Path(folder).is_dir():
         raise UserError(f"there is no folder {folder}")
@@ -33,7 +31,7 @@ def problems_in(folder: str) -> Iterator[Tuple[Path, PddlProblem]]:
         place = domain_file(path)
         if place not in domains:
             domains[place] = read_domain(read_text(str(place)), str(place))
-        yield path, read_problem(text, str(path), domains[place])
+        yield path, text, domains[place]
 
 
 def domain_file(path: Path) -> Path:

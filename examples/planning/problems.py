@@ -1,14 +1,13 @@
 """Writes random problems of five domains in PDDL, with the plans of rules, to train the shipped model.
 
-    python -m examples.planning.problems my/five --without PLANBENCH SYMT
+    python -m examples.planning.problems my/five PLANBENCH SYMT
     sit train planning my/five/gripper/domain.pddl my/five/gripper --plans my/five/plans --out my/model
 
 Each domain has a folder, with its file and its problems. Of half of the problems the first state is one
 that few random actions lead to, from the way to the goal. A problem is drawn anew if a state on its way
-is the first one of a problem below ``--without``, whatever the objects are called.
+is the first one of a problem below the other folders, whatever the objects are called.
 """
 
-import argparse
 from pathlib import Path
 from random import Random
 from typing import Iterator, List, Set, Tuple
@@ -16,6 +15,8 @@ from typing import Iterator, List, Set, Tuple
 from examples.planning.five import keys_of, known, problem_key, writer
 from examples.planning.rules import good_actions
 from examples.planning.sampling import SAMPLERS, astray, random_state
+from examples.script import run
+from sit_fairseq.domains.planning.labelling import shortened
 from sit_fairseq.domains.planning.strips import (
     Action,
     PlanningDomain,
@@ -53,13 +54,17 @@ def drawn(name: str, rng: Random) -> Tuple[Problem, List[Action], List[State]]:
 def followed(
     domain: PlanningDomain, problem: Problem, rng: Random
 ) -> Tuple[List[Action], List[State]]:
-    """The plan of the rule, and the states on its way without the last one."""
-    plan, states, state = [], [], problem.initial
+    """The plan of the rule without useless actions, and the states on its way but the last one."""
+    plan, state = [], problem.initial
     while good := good_actions(domain, Problem(problem.sorts, state, problem.goal)):
         plan.append(rng.choice(good))
-        states.append(state)
         state = apply(domain, state, plan[-1])
-    return plan, states
+    while (shorter := shortened(domain, problem, plan)) != plan:
+        plan = shorter
+    states = [problem.initial]
+    for action in plan:
+        states.append(apply(domain, states[-1], action))
+    return plan, states[:-1]
 
 
 def text_of(name: str, problem: Problem) -> str:
@@ -88,19 +93,13 @@ def _texts(name: str, count: int, out: Path, without: Set[int]) -> Iterator[Tupl
     print(f"{name}: {count} problems; {refused} were left out for a state of a test problem")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("out", type=Path, help="the folder to write")
-    parser.add_argument("--without", nargs="+", default=[], metavar="DIR", help="test problems")
-    args = parser.parse_args()
-    without = keys_of(args.without)
+def main(out: Path, *without: str) -> None:
+    keys = keys_of(without)
     for name, count in COUNTS.items():
-        for path, text in _texts(name, count, args.out, without):
+        for path, text in _texts(name, count, out, keys):
             with replacing(str(path)) as (file,):
                 file.write(text)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -24,9 +24,10 @@ from examples.planning.five import known
 from examples.planning.folders import problems_in
 from examples.planning.problems import followed
 from sit_fairseq.domains.planning import learnt
-from sit_fairseq.domains.planning.matching import match
-from sit_fairseq.domains.planning.pddl_files import PddlProblem
-from sit_fairseq.domains.planning.sentences import Writer
+from sit_fairseq.domains.planning.matching import Match, match
+from sit_fairseq.domains.planning.pddl_files import read_problem
+from sit_fairseq.domains.planning.sentences import Writer, naming, renamed
+from sit_fairseq.domains.planning.strips import Problem
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.result_file import markdown_table
@@ -131,18 +132,16 @@ OBFUSCATED = {
 
 
 class Task(NamedTuple):
-    """A problem: its file, what is read, and what the model is asked; None if it cannot be asked."""
+    """A problem: what the model is asked, None if it cannot be; and the problem as a rule solves it, None
+    without a rule."""
 
-    path: Path
-    read: PddlProblem
     writer: Optional[Writer]
+    rule: Optional[Match]
 
 
 def tasks_of(place: str, args: argparse.Namespace) -> List[Task]:
-    """The problems of a set, or a sample of them; none if its folder was not named."""
+    """The problems of a set, or a sample of them."""
     source, _, pattern = place.partition(":")
-    if getattr(args, source) is None:
-        return []
     root, model = Path(getattr(args, source)), _model(args.model)
     bases = ("", "instances", "plan-bench/instances", "pddl")
     folders = {folder for base in bases for folder in (root / base).glob(pattern)}
@@ -150,14 +149,17 @@ def tasks_of(place: str, args: argparse.Namespace) -> List[Task]:
     if args.sample and args.sample < len(problems):
         problems = Random(1).sample(problems, args.sample)
     domains, words, tasks = learnt.read(model.folder), frozenset(model.base_tokens), []
-    for path, read in problems:
-        writer = None
+    for path, text, domain in problems:
+        writer = rule = None
         try:
+            read = read_problem(text, str(path), domain)
             found = match(read, str(path), domains)
             writer = Writer(found.learnt, found.domain, found.problem, words)
+            rule = match(read, str(path), list(known().values()))
         except UserError as error:
-            print(error)
-        tasks.append(Task(path, read, writer))
+            if writer is None:
+                print(error)
+        tasks.append(Task(writer, rule))
     return tasks
 
 
@@ -166,13 +168,12 @@ def _model(path: str) -> Model:
     return Model.load(path)
 
 
-def rule_length(task: Task) -> Optional[int]:
-    """The length of the plan of the rule that made the training data; None without a rule."""
-    try:
-        found = match(task.read, str(task.path), list(known().values()))
-    except UserError:
-        return None
-    return len(followed(found.domain, found.problem, Random(0))[0])
+def rule_length(found: Match) -> int:
+    """The length of the plan of the rule that made the training data."""
+    names, problem = naming(found.problem), found.problem
+    sorts = {names[one]: sort for one, sort in problem.sorts.items()}
+    asked = Problem(sorts, renamed(problem.initial, names), renamed(problem.goal, names))
+    return len(followed(found.domain, asked, Random(0))[0])
 
 
 def measure(tasks: List[Task], way: str, args: argparse.Namespace) -> Dict[str, Any]:
@@ -181,13 +182,13 @@ def measure(tasks: List[Task], way: str, args: argparse.Namespace) -> Dict[str, 
     asked = [task for task in tasks if task.writer is not None]
     writers = [task.writer for task in asked]
     row = ways.measure(writers, ways.way_of(way, _model(args.model)), args.seconds)
-    rules = [rule_length(asked[int(place)]) for place in row["plans"]]
+    rules = [asked[int(place)].rule for place in row["plans"]]
     solved = max(1, len(rules))
     return {
         **row,
         "problems": len(tasks),
         "length": sum(map(len, row["plans"].values())) / solved,
-        "rule_length": None if None in rules else sum(rules) / solved,
+        "rule_length": None if None in rules else sum(map(rule_length, rules)) / solved,
         "sentences": [" ".join(one.sentence(one.problem.initial)) for one in writers],
     }
 
@@ -263,11 +264,25 @@ def main() -> None:
     add("--sample", type=int, default=0, help="random problems of each set (default: all)")
     add("--seconds", type=float, default=60.0, help="most for a problem (default: 60)")
     args = parser.parse_args()
+    try:
+        print("\n".join(lines(measured(args))))
+    except UserError as error:
+        raise SystemExit(str(error))
+
+
+def measured(args: argparse.Namespace) -> Dict[Tuple[str, str], Dict[str, Any]]:
+    """The rows by set and way, measured or read; a UserError if there are none."""
+    for name in ("planbench", "symt", "ipc"):
+        folder = getattr(args, name)
+        if folder is not None and not Path(folder).is_dir():
+            raise UserError(f"there is no folder {folder}", name)
     rows = {}
     given = {
         name: value for name, value in vars(args).items() if name not in ("sets", "ways", "out")
     }
     for name in args.sets:
+        if getattr(args, SETS[name][1].partition(":")[0]) is None:
+            continue
         for way in args.ways:
             path = Path(args.out, f"{name}, {way}.json")
             if not path.exists():
@@ -279,10 +294,12 @@ def main() -> None:
                     json.dump(row, file)
             rows[name, way] = json.loads(path.read_text(encoding="utf-8"))
             if rows[name, way]["options"] != given:
-                raise SystemExit(
-                    f"{path} was measured with other options; name another folder by --out"
+                raise UserError(
+                    f"{path} was measured with other options; name another folder", "out"
                 )
-    print("\n".join(lines(rows)))
+    if not rows:
+        raise UserError("no problem of these sets was found; name other folders or sets")
+    return rows
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 # IPC2023 is a clone of github.com/ipc2023-learning/benchmarks. Training takes half an hour of a core for each domain.
 set -euo pipefail
 ipc=$(realpath "${1:?the folder of the problems}") out=$(realpath -m "${2:?the folder for models and results}")
+: "${3:?a domain, such as ferry}"
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
 for domain in "${@:3}"; do

@@ -50,12 +50,10 @@ class Solution:
     Attributes:
         plan: its actions, which were executed and reach the goal; None if none was found.
         calls: the number of states that the model was asked about.
-        first: the action that the model would take first; None if it has none.
     """
 
     plan: Optional[List[Action]]
     calls: int
-    first: Optional[Action]
 
 
 @dataclass(eq=False)
@@ -85,7 +83,7 @@ class _Task:
         first = _Node(self.problem.initial)
         self._seen: Set[State] = {first.state}
         self.front, self._later = [first], []
-        self.calls, self.first = 0, None
+        self.calls = 0
         self.goal: Optional[_Node] = first if self.problem.reached(first.state) else None
 
     def open(self) -> bool:
@@ -115,8 +113,6 @@ class _Task:
         for node, alternatives in zip(self.front, answers):
             for words, score in alternatives:
                 action = self._writer.action(words)
-                if self.first is None:
-                    self.first = action
                 state = apply(self.domain, node.state, action)
                 if state not in self._seen:
                     self._seen.add(state)
@@ -134,10 +130,10 @@ class _Task:
     def solution(self) -> Solution:
         """The outcome so far."""
         if self.goal is None:
-            return Solution(None, self.calls, self.first)
+            return Solution(None, self.calls)
         plan = self.goal.plan()
         failure = execute(self.domain, self.problem, plan)
-        return Solution(plan if failure is None else None, self.calls, self.first)
+        return Solution(plan if failure is None else None, self.calls)
 
 
 # The words of a state, and of actions that can be taken there, each with the number of those alike.

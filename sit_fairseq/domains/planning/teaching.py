@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from random import Random
-from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Dict, Generator, Iterator, List, Optional, Sequence, Set, Tuple
 
 from sit_fairseq.datasets.options import at_least, option
 from sit_fairseq.datasets.pair_files import write_pairs
@@ -223,21 +223,25 @@ class _Lesson:
             else:
                 reason = f"its state takes {words:,} words, and {most:,} can be learnt at most"
                 yield f"; {path}: left out: {reason}"
+        plans = yield from self._plans(matched)
         left = sorted(matched, key=lambda path: len(matched[path].problem.sorts))
         counts, used, small, late = {"states": 0, "plans": 0}, set(), [], 0
         for turn, path in _turns(left, small):
-            given = self._given(path)
-            enough = not given and sum(map(len, self.groups)) > _ENOUGH
+            given = plans.get(path)
+            enough = given is None and sum(map(len, self.groups)) > _ENOUGH
             if enough or time.monotonic() > end:
                 if turn:
                     break
                 late += 1
                 continue
             kind = reason = ""
-            if not given and (turn == 0 or path in small):
+            if given is not None:
+                self._follow(matched[path], matched[path].problem, given)
+                kind = "plans"
+            elif turn == 0 or path in small:
                 kind, reason = self._by_states(matched[path], rng)
             if not kind and not reason:
-                kind, reason = self._by_plan(path, matched[path], turn, planner, rng)
+                kind, reason = self._by_planner(matched[path], turn, planner, rng)
             if reason:
                 left.remove(path)
                 yield f"; {path}: left out: {reason}"
@@ -246,10 +250,8 @@ class _Lesson:
                 used.add(path)
                 if kind == "states":
                     small.append(path)
-                if kind == "states" or given:
+                if kind == "states" or given is not None:
                     left.remove(path)
-        if self.options.plans is not None and not any(map(self._given, self._problems)):
-            yield f"; {self.options.plans} has no plan of a problem in {self.folder}"
         if late:
             yield f"; {self.folder}: {late} larger problems are not needed, or time was over"
         if not self.groups:
@@ -275,12 +277,32 @@ class _Lesson:
             asked = exchanged(asked, frozenset(found.domain.constants), rng)
         return "states", ""
 
-    def _by_plan(
-        self, path: str, found: Match, turn: int, planner: Optional[Planner], rng: Random
+    def _plans(self, matched: Dict[str, Match]) -> Generator[str, None, Dict[str, List[Action]]]:
+        """Yields what to tell of ``--plans``; returns the plans of problems by their files."""
+        plans, folder = {}, self.options.plans
+        for path, found in matched.items():
+            file = Path(folder or "", f"{Path(path).stem}.plan")
+            if folder is None or not file.is_file():
+                continue
+            plan = read_plan(
+                read_text(str(file)),
+                {name.lower(): name for name in found.domain.operators},
+                {name.lower(): name for name in found.problem.sorts},
+            )
+            if plan is None or execute(found.domain, found.problem, plan) is not None:
+                yield f"; {file} is no plan of {path}"
+            else:
+                plans[path] = plan
+        if folder is not None and not plans:
+            yield f"; {folder} has no plan of a problem in {self.folder}"
+        return plans
+
+    def _by_planner(
+        self, found: Match, turn: int, planner: Optional[Planner], rng: Random
     ) -> Tuple[str, str]:
-        """Labels the states on the way of a plan. Returns "plans", or "" without a plan; and the reason
-        to leave the problem out, or ""."""
-        domain, problem, given = found.domain, found.problem, self._given(path)
+        """Labels the states on the way of a planner's plan. Returns "plans", or "" without a plan; and
+        the reason to leave the problem out, or ""."""
+        domain, problem = found.domain, found.problem
         if turn:
             state = problem.initial
             for _ in range(rng.randint(0, 12)):
@@ -288,36 +310,25 @@ class _Lesson:
                 state = apply(domain, state, rng.choice(ways)) if ways else state
             fixed = frozenset(domain.constants)
             problem = replace(exchanged(problem, fixed, rng), initial=state)
-        if given is not None:
-            plan = read_plan(
-                read_text(str(given)),
-                {name.lower(): name for name in domain.operators},
-                {name.lower(): name for name in problem.sorts},
-            )
-            if plan is None:
-                return "", f"{given} is no plan of it"
-        elif planner is None:
+        if planner is None:
             return "", "it has too many states: install up-fast-downward, or name --plans"
-        elif not planner.reads_not and (problem.without or _asks_not(domain)):
+        if not planner.reads_not and (problem.without or _asks_not(domain)):
             return "", f"{planner.name} reads no (not ...) of it: install up-fast-downward"
-        else:
-            plan = planner.plan(domain, problem, 10.0)
-            if plan is None:  # a variant may have none
-                return "", "" if turn else f"{planner.name} finds no plan in 10 seconds"
+        plan = planner.plan(domain, problem, 10.0)
+        if plan is None:  # a variant may have none
+            return "", "" if turn else f"{planner.name} finds no plan in 10 seconds"
         if execute(domain, problem, plan) is not None:
-            reason = f"the plan {given or f'of {planner.name}'} does not reach its goal"
-            return "", "" if turn else reason
-        labelled, state = [], problem.initial
+            return "", "" if turn else f"the plan of {planner.name} does not reach its goal"
+        self._follow(found, problem, plan)
+        return "plans", ""
+
+    def _follow(self, found: Match, problem: Problem, plan: List[Action]) -> None:
+        """Labels the states on the way of a plan."""
+        domain, labelled, state = found.domain, [], problem.initial
         for action in shortened(domain, problem, plan) if len(plan) <= 300 else plan:
             labelled.append((state, action))
             state = apply(domain, state, action)
         self._add(found, problem, labelled, _TIMES)
-        return "plans", ""
-
-    def _given(self, path: str) -> Optional[Path]:
-        """The file of a plan that was given."""
-        plan = Path(self.options.plans or "", f"{Path(path).stem}.plan")
-        return plan if self.options.plans and plan.is_file() else None
 
     def _add(self, found: Match, asked: Problem, labelled: _Labelled, times: int) -> None:
         rng = Random(self.options.seed + len(self.groups))

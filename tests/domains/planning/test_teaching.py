@@ -104,7 +104,7 @@ def test_plans_that_are_given_are_labels_and_wrong_ones_are_listed(folder, monke
         PlanTeacher(plans=str(folder / "in")), str(folder / "domain.pddl"), str(folder / "in")
     )
     said = "\n".join([*lesson.read(), *lesson.label(60)])
-    assert "p1.plan does not reach its goal" in said
+    assert f"p1.plan is no plan of {folder}/in/p1.pddl" in said
     assert "p2.pddl: left out: it has too many states" in said
     assert len({pair[1] for pair in lesson.groups[0]}) == 6
 
@@ -125,6 +125,10 @@ def test_a_plan_that_is_given_stands_for_all_states(folder, monkeypatch):
     monkeypatch.setattr(teaching, "_ENOUGH", 0)
     lines, pairs = taught(folder, plans=str(folder / "in"))
     assert "(0 by all states, 2 plans)" in lines[-1] and len(pairs) == 3 * (6 + 5)
+    (folder / "in/p1.plan").write_text("(light x a)\n")  # of a problem of the same name elsewhere
+    monkeypatch.undo()
+    lines, _ = taught(folder, plans=str(folder / "in"))
+    assert "(1 by all states, 1 plans)" in lines[-1]
     (folder / "none").mkdir()
     said = "\n".join(taught(folder, plans=str(folder / "none"))[0])
     assert "none has no plan of a problem in" in said
