@@ -5,7 +5,7 @@ followed from any state on. Its plans are short, not shortest.
 """
 
 from collections import defaultdict
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Set, Tuple
 
 from sit_fairseq.domains.planning.strips import Action, Atom, PlanningDomain, Problem, State
 
