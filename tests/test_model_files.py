@@ -25,8 +25,8 @@ ASKED = {
     "binding": ["f ( let x7 = x9 ; g ( x7 , h ) )", "g ( h , x1 )"],
     "converted": ["& q ! r", "<-> | q r ! s"],
     "planning": [
-        "blocksworld on block71 block9 ontable block9 clear? block71",
-        "gripper at ball40 room3 at-robot room3 free gripper9 carry ball41 gripper8",
+        "ferry: ferry.at a71 b9 ferry.at? a71 b40 ferry.at-ferry b9 ferry.empty-ferry",
+        "blocksworld: blocksworld.on a71 a9 blocksworld.clear a71 blocksworld.handempty",
     ],
     "prop": ["& req ! grant", "<-> | req grant ! bus"],
 }
@@ -122,7 +122,7 @@ LOADED = [
     ("prop", dict(fresh_symbols=numpy.int64(2), fresh_names="k,l")),
     ("binding", dict(fresh_names="x1,x2,x3,x4,x5,x6,x7,x8,x9")),
     ("binding", dict(symbols="[a-eijklmnxyz][0-9]*", fresh_names="z1,z2,z3,z4,z5,z6")),
-    ("planning", dict(fresh_symbols="block=2,ball=1")),
+    ("planning", dict(fresh_symbols="a=2,b=1")),
     ("fresh", dict(fresh_names="x,y,z", fresh_symbols=3)),
     ("text", dict(fresh_symbols=7)),
     ("text", dict(symbols="[a-z]", fresh_names="z,y,x,w,v,u,t")),

@@ -12,7 +12,7 @@ from domains.planning.problems import DOMAINS
 from generated import generate, read
 
 from examples.planning import problems
-from examples.planning.five import PlanningRecipe, known, read_sentence, words
+from examples.planning.five import PlanningRecipe, known, read_sentence
 from examples.planning.folders import problems_in
 from examples.planning.sampling import SAMPLERS
 from sit_fairseq.domains.by_name import make_judge
@@ -101,7 +101,7 @@ def test_sizes_that_are_none_are_said(tmp_path, capsys, sizes):
 
 def as_drawn(name, problem):
     """Writes sentences with the names of objects that a problem was drawn with."""
-    return Writer(known()[name], DOMAINS[name], problem, words(), numbered=False)
+    return Writer(known()[name], DOMAINS[name], problem, numbered=False)
 
 
 @pytest.mark.parametrize("name", DOMAINS)

@@ -81,7 +81,7 @@ def test_problems_of_other_domains_count_as_unsolved(monkeypatch, planbench, tmp
         "1 of 3" in printed
         and "there is no predicate in" in printed
         and "| 72 " in printed
-        and "ferry" not in printed
+        and "IPC ferry" not in printed
     )
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["blocksworld_easy, search.json"]
 

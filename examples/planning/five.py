@@ -1,9 +1,9 @@
-"""The data of the shipped model: random states and goals of five domains, labelled by rules.
+"""Random states and goals of five domains, labelled by rules, whose sentences can be read again.
 
     sit generate examples.planning.five:DOMAIN my/data --sizes blocksworld=3,5-8 gripper=2
 
-The domains are those beside the shipped model. A sentence says here which atoms it leaves out, so that
-a judge can say of an action whether it is good, applicable, or none.
+The domains are in the folder ``domains``. A judge says of an action whether it is good, applicable, or
+none.
 """
 
 import argparse
@@ -33,27 +33,19 @@ from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 
-_MODEL = Path(__file__).resolve().parents[2] / "checkpoints/planning"
-
-_BOTH_WAYS = "linked"
+# Words for ways in both directions, and for an object of no atom.
+_BOTH_WAYS, _THERE = "linked", "is"
 
 
 @lru_cache(maxsize=1)
 def known() -> Dict[str, Learnt]:
     """The five domains by name."""
-    return {one.domain.name: one for one in learnt.read(str(_MODEL))}
-
-
-@lru_cache(maxsize=1)
-def words() -> Set[str]:
-    """The words of the shipped model."""
-    lines = (_MODEL / "dict.src.txt").read_text(encoding="utf-8").splitlines()
-    return {line.split()[0] for line in lines}
+    return {one.domain.name: one for one in learnt.read(str(Path(__file__).parent))}
 
 
 def writer(name: str, problem: Problem) -> Writer:
-    """Writes sentences of a problem of a domain, for the shipped model."""
-    return Writer(known()[name], known()[name].domain, problem, words())
+    """Writes sentences of a problem of a domain."""
+    return Writer(known()[name], known()[name].domain, problem)
 
 
 def sorts() -> List[str]:
@@ -72,7 +64,7 @@ def read_sentence(tokens: Sequence[str]) -> Tuple[PlanningDomain, Problem]:
     if found is None:
         raise MalformedFormula(f"a sentence begins with one of {', '.join(known())}")
     domain = found.domain
-    arity = {_BOTH_WAYS: 2, **domain.predicates}
+    arity = {_BOTH_WAYS: 2, _THERE: 1, **domain.predicates}
     state, goal, objects, place = set(), set(), {}, 1
     while place < len(tokens):
         word = tokens[place]
@@ -90,7 +82,7 @@ def read_sentence(tokens: Sequence[str]) -> Tuple[PlanningDomain, Problem]:
             state.update((("connected", *names), ("connected", *reversed(names))))
         if word != predicate:
             goal.add(atom)
-        if word[-1] != "?" and predicate != _BOTH_WAYS:
+        if word[-1] != "?" and predicate not in (_BOTH_WAYS, _THERE):
             state.add(atom)
         place += 1 + count
     state |= _implied(domain.name, state, objects)
@@ -219,7 +211,7 @@ class PlanningRecipe(Recipe):
         name, sizes = rng.choice(list(self.sizes))
         problem = SAMPLERS[name][0](rng.choice(sizes), rng)
         state = random_state(known()[name].domain, problem, rng)
-        drawn = Writer(known()[name], known()[name].domain, problem, words(), numbered=False)
+        drawn = Writer(known()[name], known()[name].domain, problem, numbered=False)
         sentence = drawn.sentence(state, rng)
         return [] if problem_key(sentence) in self._without else sentence
 

@@ -16,7 +16,11 @@ from examples.planning.five import keys_of, known, problem_key, writer
 from examples.planning.rules import good_actions
 from examples.planning.sampling import SAMPLERS, astray, random_state
 from examples.script import run
+from sit_fairseq.domains.planning import learnt
 from sit_fairseq.domains.planning.labelling import shortened
+from sit_fairseq.domains.planning.matching import match
+from sit_fairseq.domains.planning.pddl_files import read_problem
+from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import (
     Action,
     PlanningDomain,
@@ -26,6 +30,8 @@ from sit_fairseq.domains.planning.strips import (
     written,
 )
 from sit_fairseq.storage.files import replacing
+
+_SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints/planning"
 
 # Problems of each domain, of which some are harder to learn.
 COUNTS = {
@@ -65,6 +71,20 @@ def followed(
     for action in plan:
         states.append(apply(domain, states[-1], action))
     return plan, states[:-1]
+
+
+def questions(size: int) -> List[Tuple[str, str]]:
+    """First states of random problems, as the shipped model reads them, each with a good action."""
+    domains, pairs, rng = learnt.read(str(_SHIPPED)), [], Random(1)
+    for number in range(size):
+        name = list(SAMPLERS)[number % len(SAMPLERS)]
+        problem, plan, _ = drawn(name, rng)
+        read = read_problem(text_of(name, problem), name, known()[name].read)
+        found = match(read, name, domains)
+        writer = Writer(found.learnt, found.domain, found.problem)
+        sentence = writer.sentence(found.problem.initial)
+        pairs.append((" ".join(sentence), " ".join(writer.written(plan[0]))))
+    return pairs
 
 
 def text_of(name: str, problem: Problem) -> str:

@@ -34,6 +34,7 @@ from subjects import PLACES, Subject  # noqa: E402
 
 from examples.binding.terms import terms  # noqa: E402
 from examples.entities.sentences import UNSEEN, sentences  # noqa: E402
+from examples.planning.problems import questions  # noqa: E402
 from sit_fairseq.model import Model  # noqa: E402
 from sit_fairseq.symbols.pattern import SymbolPattern  # noqa: E402
 from sit_fairseq.symbols.renaming import random_renamings  # noqa: E402
@@ -47,7 +48,7 @@ QUESTIONS: Dict[str, Any] = {
     "converted": ("prop", "--symbols", 3, "--max-length", 8),
     "ltl": ("ltl", "--max-length", 10),
     "copy": ("copy", "--symbols", 8, "--min-length", 1, "--max-length", 12),
-    "planning": ("examples.planning.five:DOMAIN", "--sizes", "blocksworld=3"),
+    "planning": questions,
     "binding": lambda size: terms(size, 42, (1, 3), (0, 3), 3),
     "entities": lambda size: sentences(size, 42, UNSEEN, 1, 4),
 }

@@ -1,4 +1,4 @@
-"""The domains of the shipped model, and a small problem of each."""
+"""Five domains, and a small problem of each."""
 
 from typing import Dict
 
@@ -8,16 +8,15 @@ from sit_fairseq.domains.planning import learnt
 from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import Problem
 
-MODEL = PACKAGE.parent / "checkpoints/planning"
-LEARNT = learnt.read(str(MODEL))
+FOLDER = PACKAGE.parent / "examples/planning"
+LEARNT = learnt.read(str(FOLDER))
 BY_NAME = {one.domain.name: one for one in LEARNT}
 DOMAINS = {name: one.domain for name, one in BY_NAME.items()}
-WORDS = {line.split()[0] for line in (MODEL / "dict.src.txt").read_text().splitlines()}
 
 
 def writer(name: str, problem: Problem) -> Writer:
-    """Writes sentences of a problem for the shipped model."""
-    return Writer(BY_NAME[name], DOMAINS[name], problem, WORDS)
+    """Writes sentences of a problem."""
+    return Writer(BY_NAME[name], DOMAINS[name], problem)
 
 
 def problem(sorts: str, initial: str, goal: str) -> Problem:

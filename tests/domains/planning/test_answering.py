@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 from domains.planning.pddl_written import Author, unions
-from domains.planning.problems import DOMAINS, MODEL, PROBLEMS, problem
+from domains.planning.problems import DOMAINS, FOLDER, PROBLEMS, problem
 
-from examples.planning.five import good_actions, read_sentence, words
+from examples.planning.five import good_actions, read_sentence
 from sit_fairseq.domains import find
 from sit_fairseq.domains.planning import answering, solving
 from sit_fairseq.domains.planning.answering import PlanSolver
@@ -18,8 +18,14 @@ from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
 from sit_fairseq.domains.solver import Limits
 from sit_fairseq.errors import UserError
 
-# What a model of all domains knows.
-WORDS = {*words(), *(f"{name}?" for one in DOMAINS.values() for name in one.predicates)}
+# What a model of all domains knows, which has seen no way in one direction alone.
+WORDS = {"linked", *DOMAINS} | {
+    f"{name}{mark}"
+    for one in DOMAINS.values()
+    for name in (*one.predicates, *one.operators)
+    for mark in ("", "?", "!")
+    if name != "connected"
+}
 
 
 def rules(questions):
@@ -41,7 +47,7 @@ def solve(tmp_path, monkeypatch):
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
         given = list(enumerate([str(tmp_path / name) for name in texts], start=1))
-        model = SimpleNamespace(base_tokens=knows, actions=actions, longest=longest, folder=MODEL)
+        model = SimpleNamespace(base_tokens=knows, actions=actions, longest=longest, folder=FOLDER)
         solver = PlanSolver(find("planning"), given, lambda: model, Limits((1, 2), 60.0))
         return solver, dict(solver.answers(range(len(problems))))
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from domains.planning.pddl_written import Author, unions
-from domains.planning.problems import DOMAINS, LEARNT, MODEL, PROBLEMS, problem
+from domains.planning.problems import DOMAINS, FOLDER, LEARNT, PROBLEMS, problem
 
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.kinds import by_kind, kinds_of
@@ -257,7 +257,7 @@ def test_names_count_without_matching():
     assert match(read, "d.pddl", LEARNT).domain.name == "gripper"
     with pytest.raises(UserError, match="knows by its names, with --no-matching"):
         match(read, "d.pddl", LEARNT, by_structure=False)
-    text = (MODEL / "domains/gripper.pddl").read_text()
+    text = (FOLDER / "domains/gripper.pddl").read_text()
     objects = " ".join(f"{name} - {sort}" for name, sort in ours.sorts.items())
     atoms, goal = (" ".join(map(written, some)) for some in (ours.initial, ours.goal))
     problem = (
