@@ -14,8 +14,8 @@ for domain in blocksworld depots gripper logistics visitall; do given+=("$out/fi
 for domain in ferry miconic satellite spanner transport; do given+=("$ipc/$domain/"{domain.pddl,training/easy}); done
 sit train planning "${given[@]}" --plans "$out/five/plans" --out "$out/model" --most-objects 20 --minutes 95
 tables() { python -m examples.planning.tables "$out/model" "$@"; }
-tables --planbench "$planbench" --symt "$symt" --out "$out/results"
-easy=({ferry,miconic,satellite,spanner,transport}_easy)
+tables --planbench "$planbench" --symt "$symt" --ways search random "goal count" --out "$out/results"
+easy=({blocksworld,ferry,miconic,satellite,spanner,transport}_easy)
 tables --ipc "$ipc" --sets "${easy[@]}" --ways greedy search random "goal count" --out "$out/track"
 [ -d "$out/pddl" ] || { rm -rf "$out/new"; python -m examples.planning.rename "$planbench" "$out/new"; mv "$out/new" "$out/pddl"; }
 tables --planbench "$out/pddl" --sets blocksworld_600 --out "$out/renamed"

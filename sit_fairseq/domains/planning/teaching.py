@@ -87,7 +87,7 @@ class PlanTeacher:
 
     def training(self, given: Sequence[str]) -> Sequence[str]:
         """Options of fairseq-train: the model and all of its training but its length."""
-        rate = "0.003" if _several(given) else "0.005"  # at which ten domains are not learnt
+        rate = "0.003" if _several(given) else "0.005"  # ten domains were not learnt at 0.005
         return (
             *("--arch", "symbol_invariant_transformer", "--stream-places", "own"),
             *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256"),
