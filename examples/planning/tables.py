@@ -177,8 +177,8 @@ def rule_length(found: Match) -> int:
 
 
 def measure(tasks: List[Task], way: str, args: argparse.Namespace) -> Dict[str, Any]:
-    """What came of a set: :func:`ways.measure`, the number of problems, and the mean lengths of plans, as
-    found and of rules."""
+    """Tries a way on a set. Returns the values of :func:`ways.measure`, the number of problems, the mean
+    lengths of the plans found and of the rules' plans, and the sentences."""
     asked = [task for task in tasks if task.writer is not None]
     writers = [task.writer for task in asked]
     row = ways.measure(writers, ways.way_of(way, _model(args.model)), args.seconds)
@@ -211,7 +211,7 @@ def equal_plans(row: Dict[str, Any], other: Dict[str, Any]) -> Tuple[int, int]:
 
 
 def lines(rows: Dict[Tuple[str, str], Dict[str, Any]]) -> Iterator[str]:
-    """What is printed, in Markdown."""
+    """The table in Markdown, a row for each set and way, then equal plans and published numbers."""
     head = (
         "problems, way, verified, 95 %, actions a plan (the rule's), calls, CPU seconds, published"
     )
@@ -271,7 +271,11 @@ def main() -> None:
 
 
 def measured(args: argparse.Namespace) -> Dict[Tuple[str, str], Dict[str, Any]]:
-    """The rows by set and way, measured or read; a UserError if there are none."""
+    """Measures each set in each way, or reads its file. Returns the rows by set and way.
+
+    Raises:
+        UserError: there is no such folder, no problem, or a file of other options.
+    """
     for name in ("planbench", "symt", "ipc"):
         folder = getattr(args, name)
         if folder is not None and not Path(folder).is_dir():

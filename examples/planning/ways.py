@@ -1,4 +1,4 @@
-"""Ways to answer planning problems, and what came of each.
+"""Ways to answer planning problems, and how many problems, actions and seconds each takes.
 
 - *greedy*: the model's first action that changes the state, with no way back
 - *onward*: its first action that leads to a new state, with no way back
@@ -43,7 +43,7 @@ def way_of(name: str, model: Optional[Model]) -> Way:
     if name == "goal count":
         return goal_count
     if name == "random":
-        return _searched(random_actions, PlanSearch())
+        return _searched(random_actions, PlanSearch(budget=_STATES))
     actions = 1 if name in ("greedy", "onward") else 5
     options = PlanSearch(4 if name == "wide" else 1, _STATES, onward=name != "greedy")
     return _searched(ModelActions(model, actions), options)
@@ -81,10 +81,10 @@ def goal_count(writers: Sequence[Writer], states: int = _STATES) -> Iterator[Tup
 
 
 def measure(writers: Sequence[Writer], way: Way, seconds: float) -> Dict[str, Any]:
-    """What came of some problems, within some seconds each.
+    """Tries a way on problems, each within some seconds.
 
     Returns:
-        ``plans``, by the place of a problem; the mean ``calls`` of the problems that ended in time; and
+        ``plans`` by the place of a problem; the mean ``calls`` of the problems that ended in time; and
         the mean CPU ``seconds`` of all.
     """
     started, outcomes = process_time(), {}
