@@ -16,7 +16,7 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(train, "_TRIED", (4, 8))
     smaller = {"64": "32", "256": "32", "48": "8"}
     given = ["d.pddl", "in"]
-    options = [smaller.get(word, word) for word in PlanTeacher(layers=1).training(given)]
+    options = [smaller.get(word, word) for word in PlanTeacher(layers=1, seed=3).training(given)]
     monkeypatch.setattr(PlanTeacher, "training", lambda self, given: options)
     (tmp_path / "in").mkdir()
     (tmp_path / "d.pddl").write_text(LAMPS)
@@ -26,6 +26,7 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     sit(*words, "--minutes", 0.5)
     updates = json.loads((tmp_path / "out/training.json").read_text())["updates"]
     assert updates >= 50 and (tmp_path / "out/model.pt").is_file()
+    assert "'seed': 3," in (tmp_path / "out/train.log").read_text()  # as fairseq-train has it
     sit(*words, "--minutes", 0.5)  # nothing is left to do
     with pytest.raises(UserError, match="other options"):
         sit(*words, "--minutes", 7)

@@ -75,7 +75,7 @@ class PlanTeacher:
     most_objects: int = option(
         50, "leave out problems with more objects", type=at_least(1), metavar="N"
     )
-    seed: int = option(1, "the same seed draws the same states", type=int)
+    seed: int = option(1, "the same seed draws the same states and first weights", type=int)
     layers: int = option(
         6,
         "encoder layers: more see longer ways, as by roads; fewer make more updates in the time",
@@ -98,7 +98,7 @@ class PlanTeacher:
             *("--criterion", "adacos", "--min-scale", "10"),
             *("--optimizer", "muon", "--lr", rate, "--clip-norm", "1"),
             *("--batch-size", "48", "--max-tokens", str(_BATCH), "--num-workers", "0"),
-            "--skip-invalid-size-inputs-valid-test",
+            *("--seed", str(self.seed), "--skip-invalid-size-inputs-valid-test"),
         )
 
     def warmup(self, given: Sequence[str]) -> int:
