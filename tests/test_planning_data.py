@@ -11,11 +11,12 @@ from command_line import sit
 from domains.planning.problems import DOMAINS
 from generated import generate, read
 
-from examples.planning import problems
+from examples.planning import overlap, problems
 from examples.planning.five import PlanningRecipe, known, read_sentence
 from examples.planning.folders import problems_in
 from examples.planning.sampling import SAMPLERS
 from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.domains.planning import learnt
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.kinds import by_kind
 from sit_fairseq.domains.planning.labelling import read_plan, shortened
@@ -191,3 +192,19 @@ def test_plans_of_written_problems_have_no_useless_action(name):
         assert shortened(domain, problem, plan) == plan
         assert states[0] == problem.initial and len(states) == len(plan)
         assert problem.reached(apply(domain, states[-1], plan[-1]))
+
+
+def test_problems_that_begin_as_a_state_of_training_are_counted(folder, tmp_path, capsys):
+    model = tmp_path / "model"
+    shutil.copytree("checkpoints/planning/domains", model / "domains")
+    (state,) = overlap.first_states(str(folder), learnt.read(str(model)))
+    domain, *words = state.split()
+    atoms = re.findall(r"\S+(?: [a-z]\d+)*", " ".join(words))
+    other = " ".join([domain, *reversed(atoms)]).translate(str.maketrans("12", "87"))
+    assert sorted(other) != sorted(state)
+    for text, count in ((other, 1), (other.replace("on?", "on"), 0)):
+        (model / "train.src").write_text(f"{text}\n")
+        overlap.main(str(model), str(folder))
+        assert f"{count} of 1 problems" in capsys.readouterr().out
+    with pytest.raises(UserError, match="no train.src"):
+        overlap.main(str(tmp_path), str(folder))

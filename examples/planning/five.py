@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import Dict, List, Mapping, Sequence, Set, Tuple
+from typing import Collection, Dict, List, Mapping, Sequence, Set, Tuple
 
 from examples.planning.folders import problems_in
 from examples.planning.rules import good_actions
@@ -108,15 +108,16 @@ def _implied(name: str, state: Set[Atom], objects: Mapping[str, str]) -> Set[Ato
     return set()
 
 
-def problem_key(sentence: Sequence[str]) -> int:
-    """A number that a sentence shares with all its renamings, and with few others."""
+def problem_key(sentence: Sequence[str], sorts: Collection[str]) -> int:
+    """A number that a sentence shares with all its renamings, and with few others. Its objects are of
+    the sorts."""
     atoms: List[Atom] = []
     for word in sentence[1:]:
-        if sort_of(word) in sorts():
+        if sort_of(word) in sorts:
             atoms[-1] = (*atoms[-1], word)
         else:
             atoms.append((word,))
-    atoms += [(a[0], a[2], a[1]) for a in atoms if a[0] == _BOTH_WAYS]
+    atoms += [(a[0], a[2], a[1]) for a in atoms if a[0] == _BOTH_WAYS or a[0].endswith("~")]
     kinds = {name: sort_of(name) for atom in atoms for name in atom[1:]}
     return number((sentence[0], tuple(sorted(colours(kinds, atoms).values()))))
 
@@ -213,7 +214,7 @@ class PlanningRecipe(Recipe):
         state = random_state(known()[name].domain, problem, rng)
         drawn = Writer(known()[name], known()[name].domain, problem, numbered=False)
         sentence = drawn.sentence(state, rng)
-        return [] if problem_key(sentence) in self._without else sentence
+        return [] if problem_key(sentence, sorts()) in self._without else sentence
 
 
 def keys_of(folders: Sequence[str]) -> Set[int]:
@@ -222,7 +223,7 @@ def keys_of(folders: Sequence[str]) -> Set[int]:
     for path, text, domain in chain.from_iterable(map(problems_in, folders)):
         one = match(read_problem(text, str(path), domain), str(path), five)
         found = writer(one.learnt.domain.name, one.problem)
-        keys.add(problem_key(found.sentence(one.problem.initial)))
+        keys.add(problem_key(found.sentence(one.problem.initial), sorts()))
     return keys
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Iterator, List, Set, Tuple
 
-from examples.planning.five import keys_of, known, problem_key, writer
+from examples.planning.five import keys_of, known, problem_key, sorts, writer
 from examples.planning.rules import good_actions
 from examples.planning.sampling import SAMPLERS, astray, random_state
 from examples.script import run
@@ -100,11 +100,11 @@ def text_of(name: str, problem: Problem) -> str:
 def _texts(name: str, count: int, out: Path, without: Set[int]) -> Iterator[Tuple[Path, str]]:
     """The files of a domain, and what they hold."""
     yield out / name / "domain.pddl", known()[name].text
-    rng, done, refused = Random(name), 0, 0
+    rng, done, refused, words = Random(name), 0, 0, sorts()
     while done < count:
         problem, plan, states = drawn(name, rng)
         one = writer(name, problem)
-        if any(problem_key(one.sentence(state)) in without for state in states):
+        if any(problem_key(one.sentence(state), words) in without for state in states):
             refused += 1
             continue
         done += 1

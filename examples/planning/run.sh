@@ -13,6 +13,7 @@ out=${out:-$PWD/outputs/planning}; given=()
 for domain in blocksworld depots gripper logistics visitall; do given+=("$out/five/$domain/"{domain.pddl,}); done
 for domain in ferry miconic satellite spanner transport; do given+=("$ipc/$domain/"{domain.pddl,training/easy}); done
 sit train planning "${given[@]}" --plans "$out/five/plans" --out "$out/model" --most-objects 20 --minutes 95
+python -m examples.planning.overlap "$out/model" "$ipc"/{blocksworld,ferry,miconic,satellite,spanner,transport}/testing/{easy,medium}
 tables() { python -m examples.planning.tables "$out/model" "$@"; }
 tables --planbench "$planbench" --symt "$symt" --ways search random "goal count" --out "$out/results"
 easy=({blocksworld,ferry,miconic,satellite,spanner,transport}_easy)

@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> None:
         raise UserError(f"the domain {args.domain} is trained by fairseq-train, see examples")
     teacher = from_options(domain.train, args)
     started, out = time.monotonic(), Path(args.out)
-    options = list(teacher.training(args.given))
+    options = list(teacher.training)
     asked = {"domain": domain.versioned, "given": list(map(os.path.abspath, args.given))}
     asked.update(asdict(teacher), minutes=args.minutes, training=options)
     if os.pathsep in args.out:
@@ -92,8 +92,7 @@ def main(args: argparse.Namespace) -> None:
         with replacing(str(note)) as (file,):
             json.dump(known, file)
     updates = known["updates"]
-    schedule = _schedule(updates, teacher.warmup(args.given))
-    lines = _training(out, options, domain, schedule)
+    lines = _training(out, options, domain, _schedule(updates))
     with tqdm(total=updates, unit=" updates", disable=None) as bar:
         for number in lines:
             bar.update(number - bar.n)
@@ -123,10 +122,10 @@ def _binarise(out: Path) -> None:
     new.rename(out / "bin")
 
 
-def _schedule(updates: int, warmup: int) -> List[str]:
+def _schedule(updates: int) -> List[str]:
     """The options of a training of some updates, which goes on where it was."""
     every = str(max(20, updates // 10))
-    words = ["--lr-scheduler", "cosine", "--warmup-updates", str(min(warmup, updates // 5))]
+    words = ["--lr-scheduler", "cosine", "--warmup-updates", str(min(1000, updates // 5))]
     words += ["--max-update", str(updates), "--save-interval-updates", every]
     words += ["--validate-interval-updates", every, "--keep-interval-updates", "1"]
     return [*words, "--no-epoch-checkpoints", "--log-interval", str(min(20, updates // 5))]

@@ -15,9 +15,8 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(train, "_UPDATES", 0.01)
     monkeypatch.setattr(train, "_TRIED", (4, 8))
     smaller = {"64": "32", "256": "32", "48": "8"}
-    given = ["d.pddl", "in"]
-    options = [smaller.get(word, word) for word in PlanTeacher(layers=1, seed=3).training(given)]
-    monkeypatch.setattr(PlanTeacher, "training", lambda self, given: options)
+    options = [smaller.get(word, word) for word in PlanTeacher(layers=1, seed=3).training]
+    monkeypatch.setattr(PlanTeacher, "training", options)
     (tmp_path / "in").mkdir()
     (tmp_path / "d.pddl").write_text(LAMPS)
     for number, (fits, goal) in enumerate((("xa xb yc", "abc"), ("xa yb", "ab"), ("xb yc", "bc"))):

@@ -85,9 +85,9 @@ class PlanTeacher:
 
     metavar = "DOMAIN.pddl PROBLEMS"
 
-    def training(self, given: Sequence[str]) -> Sequence[str]:
+    @property
+    def training(self) -> Sequence[str]:
         """Options of fairseq-train: the model and all of its training but its length."""
-        rate = "0.003" if _several(given) else "0.005"  # ten domains were not learnt at 0.005
         return (
             *("--arch", "symbol_invariant_transformer", "--stream-places", "own"),
             *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256"),
@@ -96,14 +96,10 @@ class PlanTeacher:
             *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
             *("--max-source-positions", str(_LONGEST)),
             *("--criterion", "adacos", "--min-scale", "10"),
-            *("--optimizer", "muon", "--lr", rate, "--clip-norm", "1"),
+            *("--optimizer", "muon", "--lr", "0.003", "--clip-norm", "1"),
             *("--batch-size", "48", "--max-tokens", str(_BATCH), "--num-workers", "0"),
             *("--seed", str(self.seed), "--skip-invalid-size-inputs-valid-test"),
         )
-
-    def warmup(self, given: Sequence[str]) -> int:
-        """The updates until the rate is reached, if the training is long enough."""
-        return 1000 if _several(given) else 500
 
     def teach(self, given: Sequence[str], folder: str, seconds: float) -> Iterator[str]:
         """Writes ``train`` and ``valid`` pairs and the domains into a folder.
@@ -354,11 +350,6 @@ def _turns(left: List[str], small: List[str]) -> Iterator[Tuple[int, str]]:
         if not paths:
             return
         yield from ((turn, path) for path in paths)
-
-
-def _several(given: Sequence[str]) -> bool:
-    """Whether there are several domains, each before a folder."""
-    return len(given) > 2
 
 
 def _most(objects: int) -> int:

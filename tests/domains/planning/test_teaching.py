@@ -221,9 +221,3 @@ def test_folders_without_problems_and_odd_words_are_refused(folder):
     given = [str(folder / "domain.pddl"), str(folder / "in")] * 2
     with pytest.raises(UserError, match="two domains are called lamps"):
         list(PlanTeacher().teach(given, str(folder), 60))
-
-
-def test_several_domains_have_a_lower_rate_and_a_longer_warmup():
-    one, two = ["d.pddl", "in"], ["d.pddl", "in", "e.pddl", "other"]
-    rates = [float(dict(zip(o, o[1:]))["--lr"]) for o in map(PlanTeacher().training, (one, two))]
-    assert rates[0] > rates[1] and PlanTeacher().warmup(one) < PlanTeacher().warmup(two)
