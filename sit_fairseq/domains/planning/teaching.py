@@ -163,6 +163,7 @@ class _Lesson:
             raise UserError(f"there is no folder {self.folder}")
         self._problems: Dict[str, PddlProblem] = {}
         kinds: Set[Kind] = set()
+        most, larger = self.options.most_objects, 0
         paths = sorted(map(str, Path(self.folder).rglob("*.pddl")))
         if not paths:
             raise UserError(f"{self.folder} has no file whose name ends in .pddl")
@@ -178,11 +179,13 @@ class _Lesson:
             if not count:
                 yield f"; {path}: left out: it has no objects"
                 continue
-            if count > self.options.most_objects:
-                yield f"; {path}: left out: it has {count} objects, see --most-objects"
+            if count > most:
+                larger += 1
                 continue
             self._problems[path] = problem
             kinds |= set(kinds_of(problem).values())
+        if larger:
+            yield f"; {self.folder}: {larger} left out: more than {most} objects, see --most-objects"
         if not self._problems:
             raise UserError(f"{self.folder} has no problem of {self.path} that can be used")
         self.learnt = learnt.learn(text, self.path, kinds, self._ordered())

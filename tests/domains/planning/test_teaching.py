@@ -69,9 +69,11 @@ def loaded(fits="xa xb yc", goal="abc"):
 
 
 def test_small_problems_are_labelled_by_all_states_and_the_others_are_listed(folder):
-    lines, pairs = taught(folder)
+    (folder / "in/r.pddl").write_text(problem("xa", "a").replace("x y", "x y z"))
+    lines, pairs = taught(folder, most_objects=6)
     said = "\n".join(lines)
     assert "p2.pddl: left out: no plan exists" in said and "q.pddl: left out: " in said
+    assert f"{folder}/in: 1 left out: more than 6 objects, see --most-objects" in said
     assert "action costs are ignored" in said and lines[-1].startswith("lamps: ")
     assert len(pairs) > 50
     words = {pair[1].split()[0] for pair in pairs}
