@@ -108,18 +108,26 @@ def _implied(name: str, state: Set[Atom], objects: Mapping[str, str]) -> Set[Ato
     return set()
 
 
-def problem_key(sentence: Sequence[str], sorts: Collection[str]) -> int:
-    """A number that a sentence shares with all its renamings, and with few others. Its objects are of
-    the sorts."""
+def problem_key(
+    sentence: Sequence[str], sorts: Collection[str], both_ways: Collection[str] = (_BOTH_WAYS,)
+) -> int:
+    """A number that a sentence shares with all its renamings, and with few others.
+
+    Args:
+        sentence: the words.
+        sorts: of its objects.
+        both_ways: words of which the two objects may change places.
+    """
     atoms: List[Atom] = []
     for word in sentence[1:]:
         if sort_of(word) in sorts:
             atoms[-1] = (*atoms[-1], word)
         else:
             atoms.append((word,))
-    atoms += [(a[0], a[2], a[1]) for a in atoms if a[0] == _BOTH_WAYS or a[0].endswith("~")]
+    atoms += [(a[0], a[2], a[1]) for a in atoms if a[0] in both_ways]
     kinds = {name: sort_of(name) for atom in atoms for name in atom[1:]}
-    return number((sentence[0], tuple(sorted(colours(kinds, atoms).values()))))
+    alone = sorted(atom for atom in atoms if len(atom) == 1)
+    return number((sentence[0], alone, sorted(colours(kinds, atoms).values())))
 
 
 class NextActionJudge(Judge):

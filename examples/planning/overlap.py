@@ -8,7 +8,7 @@ taken for equal if :func:`examples.planning.five.problem_key` does not tell them
 
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Iterable, List, Set
+from typing import Iterable, List, Sequence, Set
 
 from examples.planning.five import problem_key
 from examples.planning.folders import problems_in
@@ -21,12 +21,13 @@ from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.errors import UserError
 
 
-def keys(sentences: Iterable[str]) -> Set[int]:
-    """The keys of some sentences."""
-    return {problem_key(sentence.split(), ascii_lowercase) for sentence in sentences}
+def keys(sentences: Iterable[str], domains: Sequence[Learnt]) -> Set[int]:
+    """The keys of some sentences of the domains."""
+    both = {one.both_ways(name) for one in domains for name in one.domain.static}
+    return {problem_key(sentence.split(), ascii_lowercase, both) for sentence in sentences}
 
 
-def first_states(folder: str, domains: List[Learnt]) -> List[str]:
+def first_states(folder: str, domains: Sequence[Learnt]) -> List[str]:
     """The sentences of the first states of the problems below a folder; others are told and left out."""
     found = []
     for path, text, domain in problems_in(folder):
@@ -40,16 +41,17 @@ def first_states(folder: str, domains: List[Learnt]) -> List[str]:
     return found
 
 
-def main(model: str, *folders: str) -> None:
+def main(model: str, folder: str, *folders: str) -> None:
     states = Path(model, "train.src")
     if not states.is_file():
         raise UserError(f"{model} has no train.src: name a folder of sit train planning")
+    domains = learnt.read(model)
+    asked = {one: first_states(one, domains) for one in (folder, *folders)}
     with open(states, encoding="utf-8") as lines:
-        known = keys(lines)
-    for folder in folders:
-        asked = first_states(folder, learnt.read(model))
-        count = sum(keys([sentence]) <= known for sentence in asked)
-        print(f"{folder}: {count} of {len(asked)} problems begin as a state of training")
+        known = keys(lines, domains)
+    for one, sentences in asked.items():
+        count = sum(keys([sentence], domains) <= known for sentence in sentences)
+        print(f"{one}: {count} of {len(sentences)} problems begin as a state of training")
 
 
 if __name__ == "__main__":
