@@ -98,7 +98,8 @@ class PlanTeacher:
             *("--criterion", "adacos", "--min-scale", "10"),
             *("--optimizer", "muon", "--lr", "0.003", "--clip-norm", "1"),
             *("--batch-size", "48", "--max-tokens", str(_BATCH), "--num-workers", "0"),
-            *("--seed", str(self.seed % 2**32), "--skip-invalid-size-inputs-valid-test"),
+            *("--seed", str(self.seed % 2**32)),  # NumPy has no others
+            "--skip-invalid-size-inputs-valid-test",
         )
 
     def teach(self, given: Sequence[str], folder: str, seconds: float) -> Iterator[str]:
