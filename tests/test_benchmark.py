@@ -97,7 +97,7 @@ def test_peak_memory():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["models", "growth"])
+@pytest.mark.parametrize("part", ["models", "places", "growth"])
 def test_parts_report_what_they_measure(part, tmp_path, monkeypatch):
     """At a size at which figures mean nothing."""
     monkeypatch.setattr(BENCHMARK, "GROWTH", [1, 4])
@@ -105,7 +105,8 @@ def test_parts_report_what_they_measure(part, tmp_path, monkeypatch):
     monkeypatch.setattr(BENCHMARK, "LENGTH", 9)
     monkeypatch.setattr(BENCHMARK, "peak_memory", lambda *arguments: 3 * [MIB])
     words, recipe, _ = BENCHMARK.DATA["prop, 5 symbols"]
-    monkeypatch.setattr(BENCHMARK, "DATA", {"prop, 5 symbols": (words, recipe, 4)})
+    for sets in ("DATA", "PLACED"):
+        monkeypatch.setattr(BENCHMARK, sets, {"prop, 5 symbols": (words, recipe, 4)})
     sizes = ["--batch-size", "3", "--repetitions", "1", "--threads", "1"]
     monkeypatch.setattr(sys, "argv", ["run.py", str(tmp_path), "--parts", part, *sizes])
     try:
@@ -121,6 +122,11 @@ def test_parts_report_what_they_measure(part, tmp_path, monkeypatch):
         # Every symbol of the dictionary is a stream of the literal algorithms.
         assert own["operations"]["literal"] > own["operations"]["package"] > 0
         assert "| beam 25 " in report
+    elif part == "places":
+        own = found["places"]["prop, 5 symbols"]
+        assert own["training"].keys() == {*BENCHMARK.PLACES, "stock"}
+        every, *rows, stock = own["beam 3, operations"].values()
+        assert every > max(rows) and min(rows) > stock > 0
     else:
         for job in ("encoder", "training", "beam 3", "memory"):
             assert found["growth"][job]["package"].keys() == {"1"}

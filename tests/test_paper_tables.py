@@ -132,6 +132,7 @@ def test_overrides_are_read_as_yaml():
 GLOBS = (
     "examples/*/results.yaml",
     "examples/*/longer.yaml",
+    "examples/scan/places.yaml",
     "examples/formulas/base*.yaml",
     "examples/planning/growth.yaml",
 )

@@ -1,15 +1,15 @@
 """examples/scan and cogs: published files become pairs whose symbols may be renamed."""
 
 import lzma
-import re
 from random import Random
 
 import pytest
 from command_line import ROOT
+from omegaconf import OmegaConf
 
 from examples.cogs.pairs import main, read_examples
 from examples.cogs.recombine import Recombiner, exchanged, parse, phrase, written
-from examples.paper.tables import read_yaml
+from examples.paper.tables import make_runs, make_table, read_yaml, settings
 from examples.scan.pairs import read_pairs as read_commands
 
 COGS = """A rose was helped by Liam .\trose 1 AND help . theme 3 1 AND help . agent 3 Liam\tin_distribution
@@ -108,8 +108,10 @@ BASELINES = ("Canonical renaming", "Alpha-renaming", "Plain transformer")
     "task, seeds, baselines", [("scan", 5, BASELINES), ("cogs", 1, BASELINES[2:])]
 )
 def test_every_model_of_a_table_has_equal_updates(task, seeds, baselines):
-    found = read_yaml(str(ROOT / f"examples/{task}/results.yaml"))
-    assert len(found["seeds"]) == seeds and re.search(r"max_update=\d+", found["overrides"])
-    assert not any("max_update" in overrides for overrides in found["models"].values())
-    assert tuple(found["models"])[1:] == baselines
+    file = ROOT / f"examples/{task}/results.yaml"
+    found = make_table(read_yaml(str(file)), task, file.parent)
+    base = OmegaConf.merge({}, *map(read_yaml, found.hydra))
+    runs = [settings(run, base).optimization.max_update for run in make_runs(found, file.parent)]
+    assert len(found.seeds) == seeds and len(set(runs)) == 1
+    assert tuple(found.models)[1:] == baselines
     assert len((ROOT / f"examples/{task}/run.sh").read_text().splitlines()) <= 25

@@ -8,6 +8,7 @@ and of Python's standard library, for tests. It writes a function a line, see ``
     train, valid   2 to 6 local names, of packages
     test           2 to 6 local names, of the standard library
     more           7 to 16 local names and longer, of the standard library
+    many           17 to 40 local names and longer still, of the standard library
 
 The tests also stand there with other names: ``test.permuted`` exchanges the names of a function,
 ``test.other`` has names that are frequent in training, and ``test.unseen`` names that are in none.
@@ -41,15 +42,19 @@ class Size(NamedTuple):
     most: int
 
 
-MOST_NAMES = 16
+MOST_NAMES = 40
 TRAINING = Size((2, 6), (16, 72), 100_000)
-TESTS = {"test": Size((2, 6), (16, 72), 1000), "more": Size((7, MOST_NAMES), (16, 160), 1000)}
+TESTS = {
+    "test": Size((2, 6), (16, 72), 1000),
+    "more": Size((7, 16), (16, 160), 1000),
+    "many": Size((17, MOST_NAMES), (16, 600), 1000),
+}
 VARIANTS = ("permuted", "other", "unseen")
 VALID = 500
 FREQUENT = 1000  # names of training that tests may get
 
 # A function of more lines, after its docstring, has too many words.
-_MOST_LINES = 40
+_MOST_LINES = 150
 # Not read: Python's own tests, and what packages put beside the standard library.
 _LEFT_OUT = {"test", "tests", "idle_test", "site-packages", "dist-packages"}
 

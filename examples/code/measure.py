@@ -21,7 +21,8 @@ from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.result_file import write_result
 from sit_fairseq.storage.files import read_sentences, sha256_of_file
 
-NAMES = (2, 3), (4, 6), (7, 9), (10, 12), (13, 16)  # functions are also counted by these numbers
+# Functions are also counted by these numbers of names.
+NAMES = (2, 3), (4, 6), (7, 9), (10, 12), (13, 16), (17, 24), (25, 40)
 
 
 def summary(words: Sequence[Word]) -> Dict[str, Any]:

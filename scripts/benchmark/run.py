@@ -210,9 +210,11 @@ def compare_memory(bench: Bench) -> None:
 
 
 def compare_places(bench: Bench) -> None:
-    """Training and generation with each of the places of streams, and by *stock*."""
+    """Training and generation with each of the places of streams, and by *stock*: their times, and the
+    operations of generation."""
     size, found = bench.args.batch_size, bench.found.setdefault("places", {})
-    rows = [["", *(f"{job}, {p}" for job in ("training", "beam 3") for p in PLACES.values())]]
+    columns = ("training", "beam 3", "beam 3, operations")
+    rows = [["", *(f"{column}, {place}" for column in columns for place in PLACES.values())]]
     for name, (_, _, answer) in PLACED.items():
         cases: Dict[str, Cases] = {"training": {}, "beam 3": {}}
         for kind in (*PLACES, "stock"):
@@ -222,6 +224,7 @@ def compare_places(bench: Bench) -> None:
             cases["training"][kind] = partial(subject.train, batches)
             cases["beam 3"][kind] = partial(subject.generate, search, batches)
         found[name] = {job: bench.time(of_job) for job, of_job in cases.items()}
+        found[name][columns[-1]] = {k: operations(case) for k, case in cases["beam 3"].items()}
         ratios = (times[k] / times["stock"] for times in found[name].values() for k in PLACES)
         rows.append([name, *(f"{ratio:.2f}" for ratio in ratios)])
     bench.table(f"Places of streams / stock: batches of {size}", rows)
