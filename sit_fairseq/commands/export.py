@@ -26,8 +26,8 @@ read it. The card gets a snippet that answers a sentence.
     echo 'xor a & b c' | python examples/deployment/answer.py my_onnx
 
 The files take any number of tokens, symbols and hypotheses. The command first compares their
-log-probabilities with the model's on random sentences. It exports models with streams, and those of
---symbol-embedding fixed.
+log-probabilities with the model's on random sentences. It exports models with streams in all
+places, and those of --symbol-embedding fixed.
 """
 
 import argparse

@@ -11,7 +11,7 @@ NAME is a domain, exact, alpha, or a domain or judge of your own. By exact an an
 equals its reference; give references in place of problems. By alpha an answer is right if it equals
 its reference up to the names of symbols that its problem lacks. Your judge gets references if it
 has ``on_references = True``, and may get the symbols. The last line ends with the mean edit distance
-of exact and copy. Standard error gets the time of judging.
+of exact and copying. Standard error gets the time of judging.
 
 ``--constrained`` also lists answers that a grammar refuses. A search with this grammar cannot write
 them.
