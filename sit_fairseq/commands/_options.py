@@ -26,7 +26,10 @@ def names(text: str) -> List[str]:
                 f"the ends of {item!r} must differ in one number only, as in '<ent0>..<ent99>'"
             )
         before, start, after = ends[0].groups()
-        found += [f"{before}{n}{after}" for n in range(int(start), int(ends[1][2]) + 1)]
+        places = range(int(start), int(ends[1][2]) + 1)
+        if not places:
+            raise argparse.ArgumentTypeError(f"{item!r} ends before it begins")
+        found += [f"{before}{n:0{len(start)}d}{after}" for n in places]
     if len(set(found)) < len(found) or any(not name or re.search(r"\s", name) for name in found):
         rule = "must be distinct and without spaces"
         raise argparse.ArgumentTypeError(f"the names in {text!r} {rule}")

@@ -22,7 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     if Path(args.folder).exists():
         raise UserError(f"{args.folder} exists; name a new folder")
+    hidden = shutil.ignore_patterns("__pycache__")
     with explaining_failure(args.folder):
-        hidden = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(Path(__file__).parent / "_template", args.folder, ignore=hidden)
+        try:
+            shutil.copytree(Path(__file__).parent / "_template", args.folder, ignore=hidden)
+        except shutil.Error as error:  # of several files, each with its reason
+            shutil.rmtree(args.folder)
+            raise UserError(f"Cannot write {args.folder}: {error.args[0][0][2]}")
     print(f"bash {args.folder}/run.sh trains a toy and prints a table, in some minutes")

@@ -12,10 +12,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from dataclasses import asdict
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any, Dict, Iterator, List, Optional, Sequence
@@ -26,7 +29,8 @@ import sit_fairseq
 from sit_fairseq.datasets.options import add_options, at_least, from_options
 from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import make_folder, replacing
+from sit_fairseq.judging.workers import end_with_parent
+from sit_fairseq.storage.files import make_folder, replacing, sha256_of_file, try_lock
 
 # The share of the time that labels may take, and of what is left that the updates are planned for.
 _LABELS, _UPDATES = 0.25, 0.9
@@ -37,7 +41,9 @@ _TRIED, _TIMED = (8, 40), 4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("domain", metavar="NAME", help="the domain").completer = lambda **_: names()
+    add(
+        "domain", metavar="NAME", help="planning, or your own domain that has a teacher"
+    ).completer = lambda **_: names()
     first = (*parser.words, "--help")[0]
     if first.startswith("-") and first not in ("-h", "--help"):
         raise UserError(
@@ -54,19 +60,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    from sit_fairseq.model import Model
-
     domain = find(args.domain, "")
     if domain.train is None:
         raise UserError(f"the domain {args.domain} is trained by fairseq-train, see examples")
+    if find_spec("fairseq") is None:  # before anything is paid for
+        raise ModuleNotFoundError("there is no fairseq", name="fairseq")
     teacher = from_options(domain.train, args)
+    if os.pathsep in args.out:
+        raise UserError(f"fairseq takes {args.out} for several folders; name another", "out")
+    make_folder(args.out)
+    log = os.path.join(args.out, "train.log")
+    with open(log, "a", encoding="utf-8") as file:
+        if not try_lock(file, log):
+            raise UserError(f"another process trains in {args.out}; name another folder", "out")
+        _go_on(args, domain, teacher)
+
+
+def _go_on(args: argparse.Namespace, domain: Domain, teacher: Any) -> None:
+    """Begins a training, or goes on where it is."""
+    from sit_fairseq.model import Model
+
     started, out = time.monotonic(), Path(args.out)
     options = list(teacher.training)
     asked = {"domain": domain.versioned, "given": list(map(os.path.abspath, args.given))}
     asked.update(asdict(teacher), minutes=args.minutes, training=options)
-    if os.pathsep in args.out:
-        raise UserError(f"fairseq takes {args.out} for several folders; name another", "out")
-    make_folder(args.out)
+    files = map(os.path.abspath, teacher.files(args.given))
+    asked["files"] = {path: sha256_of_file(path) for path in files}
     note, known = out / "training.json", {"asked": asked}
     if (out / "bin").exists() or (out / "model.pt").exists():
         known = _noted(note)
@@ -74,7 +93,7 @@ def main(args: argparse.Namespace) -> None:
             reason = "has a folder bin or a model of something else"
             raise UserError(f"{args.out} {reason}; name another folder", "out")
         if known.get("asked") != asked:
-            reason = "has a training with other options"
+            reason = "has a training with other options or files"
             raise UserError(f"{args.out} {reason}; name another folder", "out")
     if (out / "model.pt").is_file():
         print(f"the model is in {args.out} already")
@@ -165,8 +184,14 @@ def _lines(out: Path, module: str, words: List[str]) -> Iterator[str]:
     """
     command = [sys.executable, "-m", module, *words]
     with open(out / "train.log", "a", buffering=1, encoding="utf-8") as log:
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        process = subprocess.Popen(command, **streams)
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "LOGLEVEL": "INFO"},  # at which fairseq tells of updates
+            preexec_fn=partial(end_with_parent, signal.SIGTERM),
+        )
         last: Optional[str] = None
         try:
             for line in process.stdout:

@@ -27,8 +27,12 @@ class JoinLines(argparse.Action):
 
 def add_options(parser: Any, recipe: Any) -> None:
     """Adds the options of a recipe, a dataclass, to a parser or to a group of its arguments. A field
-    without :func:`option` is refused by a UserError."""
+    without :func:`option`, or called as an argument that is there, is refused by a UserError."""
+    taken = {action.dest for action in parser._actions}
     for one in fields(recipe):
+        if one.name in taken:
+            reason = "has the name of an argument of the command"
+            raise UserError(f"the field {one.name} of {recipe.__name__} {reason}; rename it")
         if "help" not in one.metadata:
             advice = f"write {one.name}: TYPE = option(DEFAULT, HELP, type=...)"
             raise UserError(f"the field {one.name} of {recipe.__name__} is no option; {advice}")

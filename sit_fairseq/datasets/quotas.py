@@ -121,9 +121,12 @@ class Quota(ABC):
 
     def too_few(self) -> UserError:
         """The error to raise when no further problems are found."""
+        advice = "ask for fewer, for longer ones, or for more symbols"
+        if self.left_out["error"] > self._taken:
+            advice = "mend the labels, whose errors stand above"
         return UserError(
             f"Found only {self._taken} samples that are neither excluded nor renamings of each "
-            "other; ask for fewer, for longer ones, or for more symbols"
+            f"other; {advice}"
         )
 
 

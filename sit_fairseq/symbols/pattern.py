@@ -68,8 +68,9 @@ class SymbolPattern:
         sorts: the names of the sorts; ``[""]`` for one without a name.
 
     Args:
-        text: a regular expression of Python's :mod:`re`; or for each sort a line ``NAME=REGEX``.
-            A UserError if it cannot be read or matches a special token, or sorts lack names.
+        text: a regular expression of Python's :mod:`re`, as the library ``regex`` matches it; or for
+            each sort a line ``NAME=REGEX``. A UserError if it cannot be read or matches a special
+            token, or sorts lack names.
         special: tokens that can be no symbols.
     """
 
@@ -170,7 +171,7 @@ def _compile(expression: str):
         )
     try:
         re.compile(expression)
-        # Made to match alike, it can be stopped.
+        # What it takes for letters, digits and spaces differs in a few characters beyond ASCII.
         return timed_re.compile(_BRACE.sub(lambda found: found[1] or r"\{", expression))
     except RecursionError:
         raise UserError(f"the pattern {expression[:40]!r}... has too many brackets", "symbols")

@@ -3,6 +3,7 @@
 import pytest
 from command_line import sit
 
+from sit_fairseq.commands._options import names
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.errors import UserError
@@ -57,10 +58,11 @@ def test_names_may_be_ranges(tmp_path):
     sit("rename", prefix, tmp_path / "out", *options)
     found = {name for source, _ in read_pairs(str(tmp_path / "out")) for name in source.split()}
     assert found == {"<ent9>", "<ent10>", "<ent11>", "<date>"}
+    assert names("x08..x10,y") == ["x08", "x09", "x10", "y"]
 
 
-@pytest.mark.parametrize("names", ["<a0>..<b3>", "a..b", "<e3>..<e5>,<e4>", "x,"])
-def test_names_that_are_none(tmp_path, capsys, names):
+@pytest.mark.parametrize("given", ["<a0>..<b3>", "a..b", "<e3>..<e5>,<e4>", "x,", "x9..x0"])
+def test_names_that_are_none(tmp_path, capsys, given):
     with pytest.raises(SystemExit):
-        sit("rename", "in", tmp_path / "out", "--symbols", ".*", "--names", names)
+        sit("rename", "in", tmp_path / "out", "--symbols", ".*", "--names", given)
     assert "--names" in capsys.readouterr().err.rpartition("error")[2]

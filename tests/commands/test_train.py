@@ -9,11 +9,13 @@ from domains.planning.test_teaching import LAMPS, problem
 from sit_fairseq.commands import train
 from sit_fairseq.domains.planning.teaching import PlanTeacher
 from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import try_lock
 
 
 def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(train, "_UPDATES", 0.01)
     monkeypatch.setattr(train, "_TRIED", (4, 8))
+    monkeypatch.setenv("LOGLEVEL", "WARNING")  # of fairseq, too, which tells of no update then
     smaller = {"64": "32", "256": "32", "48": "8"}
     options = [smaller.get(word, word) for word in PlanTeacher(layers=1, seed=3).training]
     monkeypatch.setattr(PlanTeacher, "training", options)
@@ -29,6 +31,15 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     sit(*words, "--minutes", 0.5)  # nothing is left to do
     with pytest.raises(UserError, match="other options"):
         sit(*words, "--minutes", 7)
+    plain = (tmp_path / "d.pddl").read_text()
+    (tmp_path / "d.pddl").write_text(f"{plain} ; changed")
+    with pytest.raises(UserError, match="or files"):
+        sit(*words, "--minutes", 0.5)
+    with open(tmp_path / "out/train.log") as log:
+        assert try_lock(log, log.name)
+        with pytest.raises(UserError, match="another process trains in .*; change --out"):
+            sit(*words, "--minutes", 0.5)
+    (tmp_path / "d.pddl").write_text(plain)
     capfd.readouterr()
     asked = tmp_path / "d.pddl", tmp_path / "in/p1.pddl"
     sit("answer", "planning", *asked, "--path", tmp_path / "out")
@@ -53,15 +64,17 @@ def test_what_cannot_be_read_blocks_no_folder(tmp_path):
 
 def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "bin").mkdir()
+    (tmp_path / "d.pddl").touch()
     with pytest.raises(UserError, match="folder bin or a model of something else.*--out"):
-        sit("train", "planning", "d.pddl", "in", "--out", tmp_path)
+        sit("train", "planning", tmp_path / "d.pddl", "in", "--out", tmp_path)
 
 
 def test_a_folder_with_another_training_is_refused(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "training.json").write_text("{}")
+    (tmp_path / "d.pddl").touch()
     with pytest.raises(UserError, match="other options.*--out"):
-        sit("train", "planning", "d.pddl", "in", "--out", tmp_path)
+        sit("train", "planning", tmp_path / "d.pddl", "in", "--out", tmp_path)
 
 
 def test_a_folder_that_fairseq_would_split_is_refused_at_once(tmp_path):

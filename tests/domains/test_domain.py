@@ -14,7 +14,7 @@ from generated import read
 
 from sit_fairseq.datasets.generation import _chunk, _made, _told, generate, samples
 from sit_fairseq.datasets.labelling import Label
-from sit_fairseq.datasets.options import add_options
+from sit_fairseq.datasets.options import add_options, option
 from sit_fairseq.datasets.recipes import Recipe, TimedRecipe
 from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.domains.by_name import domain_of, make_judge
@@ -199,6 +199,17 @@ def test_a_field_of_a_recipe_that_is_no_option_is_refused():
 
     with pytest.raises(UserError, match="the field number of Plain is no option; write number:"):
         add_options(ArgumentParser(), Plain)
+
+
+def test_a_field_of_a_recipe_is_not_called_as_an_argument_of_the_command():
+    @dataclass
+    class Checked(Drawn):
+        check: int = option(1, "how often", type=int)
+
+    parser = ArgumentParser()
+    parser.add_argument("--check", action="store_true")
+    with pytest.raises(UserError, match="the field check of Checked has the name of an argument"):
+        add_options(parser, Checked)
 
 
 def test_where_nothing_can_be_drawn_the_search_for_it_ends(monkeypatch):

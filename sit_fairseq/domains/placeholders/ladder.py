@@ -71,7 +71,7 @@ class Ladder:
             masked = {place: form.mask(lines[place], parts[place]) for place in left}
             sent = [place for place in left if masked[place] is not None] + bare
             texts = [masked[place] if place in masked else lines[place] for place in sent]
-            for place, text in zip(sent, self._send(texts)):
+            for place, text in zip(sent, _sent(self._translate, texts)):
                 if place in masked:
                     text = form.unmask(lines[place], parts[place], text)
                 if text is not None:
@@ -79,13 +79,16 @@ class Ladder:
                     found[place] = self._judged(lines[place], text, rung)
             bare = []
             left = [place for place in left if not self._accepted(found.get(place))]
-        if self._offers is not None and left:
-            for place, text in zip(left, self._offers([lines[place] for place in left])):
+        for place, text in zip(bare, _sent(self._translate, [lines[place] for place in bare])):
+            found[place] = self._judged(lines[place], text, AS_IS)  # there are no forms
+        if self._offers is not None:
+            offered = _sent(self._offers, [lines[place] for place in left], "offers")
+            for place, text in zip(left, offered):
                 found[place] = self._judged(lines[place], text, OFFERED)
             left = [place for place in left if not self._accepted(found[place])]
         pieces = {place: _pieces(lines[place], parts[place]) for place in left}
         texts = [piece.strip() for place in left for piece in pieces[place] if _says(piece)]
-        answers = iter(self._send(texts))
+        answers = iter(_sent(self._translate, texts))
         for place in left:
             said = [
                 (
@@ -104,19 +107,21 @@ class Ladder:
         """The translations alone."""
         return [one.text for one in self(lines)]
 
-    def _send(self, texts: List[str]) -> List[str]:
-        found = self._translate(texts) if texts else []
-        if len(found) != len(texts):
-            reason = f"the translator gives {len(found)} texts for {len(texts)}"
-            raise UserError(reason, "translate")
-        return found
-
     def _judged(self, line: str, text: str, rung: str) -> Protected:
         return Protected(text, rung, self._judge.verify(line, text))
 
     @staticmethod
     def _accepted(one: Optional[Protected]) -> bool:
         return one is not None and one.verdict is Verdict.satisfied
+
+
+def _sent(translate: Translator, texts: List[str], parameter: str = "translate") -> List[str]:
+    """What a translator answers; a UserError unless it is as many texts."""
+    found = translate(texts) if texts else []
+    if len(found) != len(texts):
+        reason = f"the translator gives {len(found)} texts for {len(texts)}"
+        raise UserError(reason, parameter)
+    return found
 
 
 def _pieces(line: str, parts: Sequence[Span]) -> List[str]:
@@ -168,7 +173,7 @@ def try_forms(
         for line in lines
     }
     sent = [key for key, text in texts.items() if text is not None]
-    answers = dict(zip(sent, translate([texts[key] for key in sent])))
+    answers = dict(zip(sent, _sent(translate, [texts[key] for key in sent])))
     judge, trials = PlaceholderJudge(pattern), []
     for form in tried:
         kept: Counter = Counter()

@@ -12,7 +12,9 @@ from sit_fairseq.errors import UserError
 # A letter or digit of Latin, Greek or Cyrillic. In other scripts letters beside a conversion are words.
 _LETTER = r"[^\W\u0590-\U0010ffff]"
 
-_NESTED = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+_NESTED = r"\{[^{}]*\}"
+for _ in range(8):  # a plural in a select has five levels
+    _NESTED = rf"\{{(?:[^{{}}]|{_NESTED})*\}}"
 
 # What no URL holds: spaces, quotes, and the marks of Chinese and Japanese.
 _AFTER = r"\s<>\"'»“”\u3000-\u303f\uff01-\uff65"
@@ -20,13 +22,15 @@ _AFTER = r"\s<>\"'»“”\u3000-\u303f\uff01-\uff65"
 # The kinds of placeholders, by name.
 KINDS: Dict[str, str] = {
     # Conversions of C, Java and Python. No flag is a space: "100 % sure" has none.
-    "printf": r"%(?:\d+\$|\(\w+\))?[-+#0',]*(?:\d+|\*)?(?:\.(?:\d+|\*))?"
-    r"(?:hh|h|ll|l|q|j|z|t|L)?[diouxXeEfFgGaAcspnr@%]",
+    "printf": r"%(?:\d+\$|\([^()]+\)|<)?[-+#0',]*(?:\d+|\*)?(?:\.(?:\d+|\*))?"
+    r"(?:(?:hh|h|ll|l|q|j|z|t|L)?[diouxXeEfFgGaAcCsSpnrbB@%]|[tT][A-Za-z])",
     "icu": rf"[$%#]?{_NESTED}",
-    "tags": r"</?[A-Za-z][^<>]*>|&(?:#\d+|[A-Za-z]\w*);",
+    "tags": r"</?[A-Za-z][^<>]*>|&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z]\w*);",
     "urls": rf"(?:https?|ftp)://[^{_AFTER}]*[^{_AFTER}.,;:!?)\]]"
     rf"|(?:{_LETTER}|[.+-])+@(?:{_LETTER}|-)+(?:\.(?:{_LETTER}|-)+)+",
 }
+
+_TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>]*)[^<>]*?(/?)>")
 
 # Forms of masks, the most reliable one first: what a translator makes of each depends on it alone.
 FORMS = (
@@ -80,6 +84,19 @@ def in_order(placeholder: str) -> bool:
     return re.fullmatch(rf"%(?!{told}).*|\{{([:!].*)?\}}", placeholder, re.DOTALL) is not None
 
 
+def nested(placeholders: Sequence[str]) -> bool:
+    """Whether tags close in the reverse order in which they open. One such as ``<br>`` need not close."""
+    still_open: List[str] = []
+    for tag in filter(None, map(_TAG.fullmatch, placeholders)):
+        if not tag[1]:
+            still_open += [tag[2]] * (not tag[3])
+        elif tag[2] not in still_open:
+            return False
+        else:
+            del still_open[len(still_open) - 1 - still_open[::-1].index(tag[2]) :]
+    return True
+
+
 class Span(NamedTuple):
     """A part of a line that a mask replaces.
 
@@ -104,7 +121,7 @@ def spans(line: str, pattern: Union[Pattern, Placeholders]) -> List[Span]:
         start, end = match.span()
         ordered = in_order(match.group())
         if match.group()[0] == "%" and match.group()[-1] != "}":
-            start -= len(re.search(rf"{_LETTER}*$", line[last:start])[0]) if start > last else 0
+            start -= len(re.search(rf"{_LETTER}*\Z", line[last:start])[0]) if start > last else 0
             end += len(re.match(rf"{_LETTER}*", line[end:])[0])
         if last < start and _PAIRS.get(line[start - 1]) == line[end:][:1]:
             start, end = start - 1, end + 1

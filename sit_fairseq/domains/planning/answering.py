@@ -161,14 +161,14 @@ class PlanSolver(Solver):
     def _best(
         self, found: Match, ways: Iterator[Match], words: FrozenSet[str]
     ) -> Tuple[Match, Writer]:
-        """The first of some matches for all of which the model has words, else the first one."""
-        tried = (
+        """The one of some matches for all of which the model has words, else the first one. Of several
+        the least sentence decides, which no name in the file changes."""
+        every = [
             (one, Writer(one.learnt, one.domain, one.problem, words, not self.no_numbering))
             for one in chain([found], islice(ways, _WAYS))
-        )
-        first = next(tried)
-        good = (pair for pair in chain([first], tried) if _known(pair[1]))
-        return next(good, first)
+        ]
+        good = [pair for pair in every if _known(pair[1])] or every[:1]
+        return min(good, key=lambda pair: pair[1].sentence(pair[0].problem.initial))
 
     def _search(self, left: Dict[int, Tuple[Match, Writer]]) -> Iterator[Tuple[int, Solved]]:
         from sit_fairseq.domains.planning.solving import (  # imports torch

@@ -107,7 +107,11 @@ def matches(
     domain, problem = by_kind(read)
     near, some = "", False
     for one in learnt:
+        seen: List[_Found] = []  # those of equal names come again
         for found in _correspondences(one.structure, domain, by_structure):
+            if found in seen:
+                continue
+            seen.append(found)
             sorts = _sorts(one, domain, problem, found)
             new = [thing for thing, kind in problem.sorts.items() if sorts.get(kind, "") is None]
             if not new:

@@ -90,6 +90,8 @@ class PddlText:
                     raise self.refuse(item, "')' closes nothing")
                 within.pop()
                 continue
+            if "\ufffd" in text:  # stands for what is not UTF-8, so that two names could be one
+                raise self.refuse(item, f"{excerpt(text)} is not UTF-8; convert the file to UTF-8")
             if not text.isprintable() or len(text) != len(text.lower()):
                 raise self.refuse(item, f"{excerpt(text)} is no name")
             within[-1].append(item)

@@ -71,10 +71,10 @@ def visited(
     most, left = min(most, _ATOMS // (len(problem.initial) + 1)), _ACTIONS
     places = {problem.initial: 0}
     graph = Graph([problem.initial], [], False)
+    if to_goal and problem.reached(problem.initial):
+        return graph
     for state in graph.states:
         graph.after.append([])
-        if to_goal and problem.reached(state):
-            return graph
         for action in sorted(applicable(domain, state, problem.sorts), key=order):
             found = apply(domain, state, action)
             left -= 1
@@ -84,6 +84,8 @@ def visited(
                 places[found] = len(places)
                 graph.states.append(found)
             graph.after[-1].append((action, places[found]))
+            if to_goal and problem.reached(found):
+                return graph
     return graph._replace(whole=True)
 
 
@@ -96,7 +98,7 @@ def shortest(
     """Whether there is a plan, None if the states that are visited do not tell; and a shortest one, the
     first in the ``order`` of :func:`visited`."""
     graph, plan = visited(domain, problem, most, True, order), []
-    place = len(graph.after) - 1
+    place = len(graph.states) - 1
     if not problem.reached(graph.states[place]):
         return (False if graph.whole else None), []
     while place:

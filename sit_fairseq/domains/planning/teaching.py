@@ -102,6 +102,13 @@ class PlanTeacher:
             "--skip-invalid-size-inputs-valid-test",
         )
 
+    def files(self, given: Sequence[str]) -> List[Path]:
+        """The files that :meth:`teach` reads."""
+        folders = [(folder, "*.pddl") for folder in given[1::2]]
+        folders += [(self.plans, "*.plan")] * (self.plans is not None)
+        found = (path for folder, ends in folders for path in Path(folder).rglob(ends))
+        return [*map(Path, given[::2]), *sorted(filter(Path.is_file, found))]
+
     def teach(self, given: Sequence[str], folder: str, seconds: float) -> Iterator[str]:
         """Writes ``train`` and ``valid`` pairs and the domains into a folder.
 
@@ -228,8 +235,8 @@ class _Lesson:
         counts, used, small, late = {"states": 0, "plans": 0}, set(), [], 0
         for turn, path in _turns(left, small):
             given = plans.get(path)
-            enough = given is None and sum(map(len, self.groups)) > _ENOUGH
-            if enough or time.monotonic() > end:
+            enough = sum(map(len, self.groups)) > _ENOUGH or time.monotonic() > end
+            if enough and given is None:
                 if turn:
                     break
                 late += 1

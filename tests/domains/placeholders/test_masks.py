@@ -1,6 +1,7 @@
 """Placeholders of lines, and masks in their place."""
 
 import re
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,8 @@ from sit_fairseq.judging.verdict import Verdict
 
 ALL = placeholder_pattern()
 
+SELECT = "{sex, select, male {{n, plural, one {He has # item} other {He has {n}}}} other {x}}"
+
 # Lines, and the parts of each that are masked.
 LINES = [
     ("Copy %s to {dir}", ["%s", "{dir}"]),
@@ -20,7 +23,13 @@ LINES = [
     ('say "%s"', ['"%s"']),
     ("file%d.txt of %2$s", ["file%d", "%2$s"]),
     ("%(n)s, {n, plural, one {#} other {{n} x}}.", ["%(n)s", "{n, plural, one {#} other {{n} x}}"]),
-    ("<b>bold</b> &amp; more", ["<b>", "</b>", "&amp;"]),
+    ("<b>bold</b> &amp; &#39; &#x27;", ["<b>", "</b>", "&amp;", "&#39;", "&#x27;"]),
+    (
+        "%(first name)s, %1$tB, %b, %<s, %hhd, %td",
+        "%(first name)s,%1$tB,%b,%<s,%hhd,%td".split(","),
+    ),
+    ("Options\n%s", ["%s"]),
+    (f"of {SELECT} now", [SELECT]),
     ("see https://a.org/b?c=1, or mail a.b@c.org.", ["https://a.org/b?c=1", "a.b@c.org"]),
     ("%s%d", ["%s", "%d"]),
     ("%d files (%d%% of %,d) by %(name)r", ["%d", "%d%%", "%,d", "%(name)r"]),
@@ -88,6 +97,8 @@ def test_rungs_are_climbed_until_all_is_there():
     assert [Ladder(lossy, ALL)([line])[0] for line in lines] == Ladder(lossy, ALL)(lines)
     with pytest.raises(UserError, match="gives 1 texts for 2; change translate"):
         Ladder(lambda lines: lines[:1], ALL)(lines[:2])
+    with pytest.raises(UserError, match="gives 0 texts for 1; change offers"):
+        Ladder(lossy, ALL, ["PH1"], lambda lines: [])(["a %s"])
     (failed,) = Ladder(lambda lines: [line + " %s" for line in lines], ALL)(["a %d"])
     assert failed.rung == "cut" and failed.verdict is Verdict.violated
     assert Ladder(lossy, ALL)(lines) == [
@@ -106,6 +117,20 @@ def test_forms_are_tried_on_lines():
         ("PH1", 0.0),
     ]
     assert trials[0].kept == {1: 1} and trials[0].total == {1: 1, 2: 1}
+    with pytest.raises(UserError, match="gives 1 texts for 3"):
+        try_forms(["a %s"], lambda lines: lines[:1], ALL, ("PH1", "[1]"))
+
+
+def test_without_forms_a_line_is_cut_at_its_placeholders():
+    found = Ladder(lossy, ALL, [])(["a %s", "plain"])
+    assert [(one.text, one.rung) for one in found] == [("A %s", "cut"), ("PLAIN", "as is")]
+
+
+@pytest.mark.parametrize("text", ["{" * 4000, "{a" * 3000, "{}" * 3000 + "{", "{{}" * 2000])
+def test_braces_that_never_close_take_no_time(text):
+    started = process_time()
+    spans(text, ALL)
+    assert process_time() - started < 5
 
 
 @pytest.mark.parametrize("pattern", ["x*", "(", "fprint("])

@@ -168,6 +168,7 @@ def test_an_error_of_a_problem_names_file_and_place(before, after, told):
         ("(" * 100_000, "d.pddl, line 1, column 51: 50 parentheses"),
         (" " * 2_000_001, "d.pddl has more than 2,000,000 characters"),
         ("\0\xff", "d.pddl, line 1, column 1: '\\x00ÿ' is no name"),
+        ("a\ufffd", "d.pddl, line 1, column 1: 'a\ufffd' is not UTF-8; convert the file"),
         ("", "d.pddl, line 1, column 1: a domain begins with"),
         ("())", "d.pddl, line 1, column 3: ')' closes nothing"),
         (DOMAIN[:-3], "d.pddl, line 12, column 3: '(' is closed nowhere"),

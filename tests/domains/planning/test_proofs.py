@@ -4,6 +4,7 @@ from itertools import permutations
 import pytest
 from domains.planning.problems import DOMAINS, PROBLEMS, problem
 
+from sit_fairseq.domains.planning.pddl_files import read_domain
 from sit_fairseq.domains.planning.proofs import beyond_reach, shortest
 from sit_fairseq.domains.planning.strips import execute
 
@@ -43,6 +44,16 @@ def test_large_states_are_visited_in_smaller_number():
     ways = ", ".join(f"connected {a} {b}" for a in names[:10] for b in names)
     start = problem(f"place {' '.join(names)}", f"at-robot x0, {ways}", "visited y")
     assert shortest(domain, start)[0] is None
+
+
+def test_a_goal_among_the_states_that_are_known_is_seen():
+    """Not only among those whose actions were looked at."""
+    text = """(define (domain d) (:predicates (switch ?x) (on ?x)) (:action press :parameters (?x)
+      :precondition (switch ?x) :effect (on ?x)))"""
+    switches = ", ".join(f"switch x{n}" for n in range(120))
+    start = problem(f"object {' '.join(f'x{n}' for n in range(120))}", switches, "on x3, on x7")
+    possible, plan = shortest(read_domain(text, "d").domain, start)
+    assert possible and sorted(plan) == [("press", "x3"), ("press", "x7")]
 
 
 def test_few_states_decide_nothing():

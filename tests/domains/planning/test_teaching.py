@@ -48,9 +48,9 @@ def folder(tmp_path):
     return tmp_path
 
 
-def taught(folder, **options):
+def taught(folder, seconds=60, **options):
     given = [str(folder / "domain.pddl"), str(folder / "in")]
-    lines = list(PlanTeacher(**options).teach(given, str(folder), 60))
+    lines = list(PlanTeacher(**options).teach(given, str(folder), seconds))
     pairs = [
         pair
         for part in ("train", "valid")
@@ -125,8 +125,9 @@ def test_a_plan_that_is_given_stands_for_all_states(folder, monkeypatch):
     assert "(1 by all states, 1 plans)" in lines[-1] and len(pairs) > 50
     (folder / "in/p1.plan").write_text(plan.format("", "b"))
     monkeypatch.setattr(teaching, "_ENOUGH", 0)
-    lines, pairs = taught(folder, plans=str(folder / "in"))
-    assert "(0 by all states, 2 plans)" in lines[-1] and len(pairs) == 3 * (6 + 5)
+    for seconds in (60, 0):
+        lines, pairs = taught(folder, plans=str(folder / "in"), seconds=seconds)
+        assert "(0 by all states, 2 plans)" in lines[-1] and len(pairs) == 3 * (6 + 5)
     (folder / "in/p1.plan").write_text("(light x a)\n")  # of a problem of the same name elsewhere
     monkeypatch.undo()
     lines, _ = taught(folder, plans=str(folder / "in"))
