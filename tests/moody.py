@@ -2,6 +2,7 @@
 
 import os
 import resource
+import subprocess
 import time
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ def moody(item):
         time.sleep(60)
     elif item == "nap":
         time.sleep(0.05)
+    elif str(item).startswith("solve "):  # by a program, which tells its number to a file
+        subprocess.run(["sh", "-c", 'echo $$ >"$1"; exec sleep 60', "-", item[len("solve ") :]])
     elif item == "crash":
         os._exit(3)
     elif item == "raise":

@@ -197,6 +197,8 @@ def main() -> None:
         raise UserError("--user-dir is for FILE.yaml, --minutes for the step model; leave it out")
     out = (args.out or ROOT / "outputs" / f"{args.task}-{args.scale}").absolute()
     task = read_task(args.task, args.scale, args.settings, out)
+    if args.minutes is not None and "model" not in task.get("tables", {}):
+        raise UserError(f"trainings of {args.task} have a fixed length; leave out --minutes")
     if args.step not in task["steps"]:
         raise UserError(f"{args.task} has no step {args.step}, but {', '.join(task['steps'])}")
     depends = {"task": args.task, "scale": args.scale, "settings": args.settings}

@@ -1,5 +1,6 @@
 """Judging many answers at once, in processes that can be stopped."""
 
+import pickle
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -19,6 +20,17 @@ def _ask(judge: Judge, question: Sequence[str]) -> Any:
     return judge.verify(*question) if len(question) == 2 else judge.solvable(*question)
 
 
+def _check_can_be_sent(judge: Judge) -> None:
+    """Raises a UserError if a judge holds what no other process can have."""
+    try:
+        pickle.dumps(judge)
+    except Exception as error:  # whatever their objects raise
+        reason = (
+            f"the judge {type(judge).__name__} cannot be sent to a process that judges ({error})"
+        )
+        raise UserError(f"{reason}; let verify make what it holds, or set quick = True")
+
+
 class JudgePool(WorkerPool):
     """Judges pairs in parallel and in order; one that hangs or crashes the judge costs only itself.
 
@@ -36,6 +48,8 @@ class JudgePool(WorkerPool):
         memory: float = 4.0,
     ) -> None:
         workers = (0 if judge.quick else 2) if workers is None else workers
+        if workers:
+            _check_can_be_sent(judge)
         super().__init__(partial(_ask, judge), workers, timeout, memory, show=lambda item: item[0])
         self.judge = judge
         self.number = 0

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from enum import Enum
 from itertools import count
 from multiprocessing import Pipe
@@ -137,8 +137,9 @@ class _Worker:
             pass
 
     def stop(self) -> None:
-        """Ends the process, whatever it is doing."""
-        self.process.kill()
+        """Ends the process and those that it has started, whatever they are doing."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self._stopped.set()
         self.connection.close()

@@ -28,6 +28,7 @@ TASK_OPTIONS = (
     *("domain", "symbols", "fresh_names", "seed", "data", "source_lang", "target_lang"),
     *("left_pad_source", "left_pad_target", "truncate_source"),
     *("max_source_positions", "max_target_positions"),
+    *("sample_break_mode", "tokens_per_sample", "shorten_method", "shorten_data_split_list"),
 )
 
 # Languages are parts of the names of files.

@@ -59,6 +59,8 @@ class SearchOptions:
         if not 1 <= self.beam <= WIDEST:
             raise UserError(f"a beam holds 1 to {WIDEST} answers, not {self.beam}", "beam")
         check_numbers(1, nbest=self.nbest)
+        if not abs(self.len_penalty) <= 100:  # of lengths to its power, floats know no more
+            raise UserError(f"a length penalty of {self.len_penalty:g} is beyond -100 to 100")
         if not self.temperature > 0:
             raise UserError(f"a temperature of {self.temperature:g} is not positive", "temperature")
 

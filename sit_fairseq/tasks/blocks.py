@@ -16,6 +16,7 @@ from sit_fairseq.tasks.stream_counts import (
     lost_names,
     sorts_of,
     symbols_of,
+    with_streams,
 )
 
 logger = logging.getLogger(__name__)
@@ -30,13 +31,16 @@ class StreamBlockDataset(CountsStreams, MonolingualDataset):
         model: says what the model reads.
 
     Raises:
-        UserError: names the first block that is too long or holds too many symbols.
+        UserError: names the first block that holds too many symbols. Of blocks that are too long for
+            the model this is for fairseq to say, which may leave them out.
     """
 
     unit = "block"
 
     def __init__(self, blocks: MonolingualDataset, name: str, model: Sentences) -> None:
         vars(self).update(vars(blocks))  # fairseq's loader chooses the class of what it loads
+        if blocks.supports_prefetch:
+            blocks.prefetch(range(len(blocks)))  # old formats give nothing otherwise
         self.name = f"{name} split"
         sorts, streams, self.unknown = sorts_of(model.dictionary), [], 0
         numbers = model.vocabulary.fresh.numbers if model.vocabulary.fresh else ()
@@ -52,25 +56,20 @@ class StreamBlockDataset(CountsStreams, MonolingualDataset):
                     f"the {name} split has tokens beyond the dictionary; run fairseq-preprocess "
                     "again, into a new folder"
                 )
-            sizes = block.ends - block.starts - 1
-            if sizes.max() > model.longest:
-                place = int((sizes > model.longest).argmax())
-                raise UserError(
-                    f"block {first + place + 1} of the {name} split has {sizes[place]} tokens, more "
-                    f"than the {model.longest} of the model",
-                    "max_target_positions tokens_per_sample",
-                )
+            read_by_model = block.ends - block.starts - 1 <= model.longest
             self.unknown += int((tokens == model.dictionary.unk()).sum())
             keys = symbols_of(block, sorts)
             rows, kinds = keys // len(sorts), sorts[keys % len(sorts)]
+            taken = numpy.zeros((len(texts), max(1, len(numbers))), dtype=int)
             for sort, most in enumerate(numbers):
-                count = block.count(rows[kinds == sort])
+                count = block.count(rows[kinds == sort]) * read_by_model
+                taken[:, sort] = count
                 needed[sort] = max(needed[sort], int(count.max()))
                 if crowded is None and count.max() > most:
                     place = int((count > most).argmax())
                     holds = f"holds {count[place]} symbols of one sort, but this model has {most}"
                     crowded = f"block {first + place + 1} of the {name} split {holds}"
-            streams.append(block.count(rows) + 1)
+            streams.append(with_streams(taken, numbers) + 1)
         if crowded is not None:
             raise _too_many(crowded, needed, model)
         if self.unknown:

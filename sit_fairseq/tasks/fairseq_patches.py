@@ -19,7 +19,9 @@ from typing import IO, Any, Callable, Deque, Dict, Iterator, List, Optional, Tup
 import numpy
 import omegaconf
 import torch
-from fairseq import checkpoint_utils, utils
+from fairseq import checkpoint_utils
+from fairseq import trainer as fairseq_trainer
+from fairseq import utils
 from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq.dataclass.utils import omegaconf_no_object_check, overwrite_args_by_name
 from fairseq.distributed import utils as distributed_utils
@@ -72,6 +74,9 @@ def patch_fairseq() -> None:
     PathManager.copy = staticmethod(partial(_copy_whole, PathManager.copy))
     if utils.xm is None:
         utils.get_tpu_device = _no_tpu
+    # What a model returns beside tensors, its backward hooks cannot read.
+    detector = fairseq_trainer.NanDetector
+    fairseq_trainer.NanDetector = partial(detector, backward=False)
     for kind in (MMapIndexedDataset, MMapIndexedDataset.Index):
         kind.__del__ = lambda self: None  # a traceback if a file was not opened
     # On import, a model of fairseq's makes everything log at DEBUG. LOGLEVEL is fairseq's variable.
@@ -120,6 +125,10 @@ def _mistake(error: BaseException, trace: Any) -> Optional[str]:
         return str(error) or None  # fairseq's commands check their options so
     if type(error) is OSError and str(error).startswith("Model file not found"):
         return f"{error}; change --path or --lm-path"
+    if isinstance(error, FloatingPointError):
+        return f"the training has diverged ({error}); lower --lr, or pass --clip-norm"
+    if isinstance(error, KeyError) and raised.endswith("fairseq_cli/train.py"):
+        return f"no validation measures {error}; change --best-checkpoint-metric"
     if str(error).startswith("Could not infer task type from None"):
         return "no task is named; pass --task, or task._name in a configuration of hydra"
     # What code asks for in vain, as an attribute, is no mistake of the user's.
@@ -127,7 +136,7 @@ def _mistake(error: BaseException, trace: Any) -> Optional[str]:
     if of_options and error.full_key:
         return f"{error.full_key}: {str(error).splitlines()[0]}; see sit options and --help"
     told = type(error) is Exception or isinstance(error, ImportError) and "install" in str(error)
-    told = told or isinstance(error, ValueError) and str(error).startswith("--")
+    told = told or isinstance(error, (ValueError, RuntimeError)) and "--" in str(error)
     if told and raised.startswith(os.path.dirname(utils.__file__)):
         return " ".join(str(error).split())  # fairseq raises them for people
     return None
@@ -174,7 +183,10 @@ def load_checkpoint_to_cpu(
         if before not in state:  # fairseq once called them so
             state.setdefault(entry, training[entry])
     with checkpoints.explained(path, remedy):
-        return checkpoint_utils._upgrade_state_dict(state)
+        state = checkpoint_utils._upgrade_state_dict(state)
+    # fairseq begins an average with weights that it has deleted by then.
+    state["extra_state"].setdefault("ema", state["model"])
+    return state
 
 
 def _copy_whole(copy: Callable, src_path: str, dst_path: str, overwrite: bool = False) -> bool:
@@ -204,7 +216,8 @@ def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
                 "another, or give a class of your own a dataclass of options"
             )
         named = section == "model" and name in ARCH_MODEL_REGISTRY and name not in MODEL_REGISTRY
-        if named and HydraConfig.initialized():
+        # Of several processes fairseq begins each without hydra, but with its logging.
+        if named and (HydraConfig.initialized() or "job_logging_cfg" in trainer.cfg):
             built = ARCH_MODEL_REGISTRY[name]
             kind = next(one for one, of in MODEL_REGISTRY.items() if of is built)
             reason = f"under hydra the architecture {name} has no sizes of its own"
@@ -249,6 +262,10 @@ def _generate(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
             raise
         logger.warning("shard %d of %d has nothing to answer: lower --batch-size", shard, shards)
         return None
+    except TypeError as error:
+        if cfg.generation.prefix_size > 0 and "not subscriptable" in str(error):  # no target
+            raise UserError("the data have no targets, of which a prefix is", "prefix_size")
+        raise
     run = current_run()
     if run is not None:
         run.end()
@@ -333,7 +350,7 @@ class _Service:
         task.source_dictionary.forget_after(self._known)  # names of the buffer before
         if cfg.dataset.num_shards > 1:
             raise UserError("fairseq-interactive answers every line", "num_shards")
-        refuse_given(cfg.generation, "constraints")
+        refuse_given(cfg.generation, "constraints", "prefix_size", "lm_path")
         pairs, refused = task.read(lines, args[-1], cfg.dataset.max_tokens)
         for place, error in refused.items():
             if task.cfg.strict:

@@ -10,6 +10,7 @@ from omegaconf import II
 from sit_fairseq.datasets.options import option
 from sit_fairseq.domains import find
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.verdict import Verdict
 
 
 @dataclass
@@ -88,6 +89,9 @@ class StreamTranslationConfig(StreamOptions, TranslationConfig):
         argparse_const="auto",
     )
     left_pad_source: bool = option(False, "pad the source on the left")
+    upsample_primary: int = option(
+        1, "of a split in several files, how often the first is repeated"
+    )
     best_checkpoint_metric: str = II("checkpoint.best_checkpoint_metric")
     maximize_best_checkpoint_metric: bool = II("checkpoint.maximize_best_checkpoint_metric")
 
@@ -110,7 +114,12 @@ def check(cfg: StreamTranslationConfig) -> None:
     if cfg.domain is not None:
         find(cfg.domain, "domain")
     check_renaming(cfg)
+    if cfg.upsample_primary < 1:
+        reason = f"the first file of a split cannot be repeated {cfg.upsample_primary} times"
+        raise UserError(reason, "upsample_primary")
     metric = cfg.best_checkpoint_metric
+    if metric == "bleu" and not cfg.eval_bleu:
+        raise UserError("--best-checkpoint-metric bleu needs --eval-bleu; pass it too")
     # Where no command has filled it in, the value is still the text ``${...}`` that names another
     # option; hence ``is False``.
     if metric in ("correct", "exact") and cfg.maximize_best_checkpoint_metric is False:
@@ -118,7 +127,8 @@ def check(cfg: StreamTranslationConfig) -> None:
             f"--best-checkpoint-metric {metric} would keep the worst checkpoint; pass "
             "--maximize-best-checkpoint-metric too"
         )
-    if metric in ("correct", "exact") and cfg.validate_semantics is None:
+    judged = {"correct", "exact", *(verdict.value for verdict in Verdict)}
+    if metric in judged and cfg.validate_semantics is None:
         reason = f"--best-checkpoint-metric {metric} needs a judge"
         raise UserError(f"{reason}; pass --validate-semantics NAME too")
 

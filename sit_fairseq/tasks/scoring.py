@@ -1,6 +1,7 @@
 """Judged answers: ``fairseq-generate --scoring semantic``, and ``--validate-semantics`` in training."""
 
 import json
+import logging
 import weakref
 from argparse import Namespace
 from dataclasses import dataclass, fields
@@ -14,14 +15,16 @@ from fairseq.dataclass.configs import GenerationConfig
 from fairseq.logging import metrics
 from fairseq.scoring import BaseScorer, register_scorer
 
-from sit_fairseq.domains.by_name import make_judge
-from sit_fairseq.errors import UserError
+from sit_fairseq.domains.by_name import make_judge, refuse_other_domain
+from sit_fairseq.errors import UserError, check_numbers
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 from sit_fairseq.tasks.generators import Hypotheses
-from sit_fairseq.tasks.options import StreamTranslationConfig, option
+from sit_fairseq.tasks.options import StreamTranslationConfig, option, refuse_given
 from sit_fairseq.tasks.run import current_run, judge_answers
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+
+logger = logging.getLogger(__name__)
 
 # What batches report beside their loss, sentences with each verdict and exact answers, and what
 # their shares of the judged sentences are logged as.
@@ -35,7 +38,9 @@ def generation_options(text: str) -> Namespace:
         options = json.loads(text)
         unknown = set(options).difference(field.name for field in fields(GenerationConfig))
         if not unknown:
-            return Namespace(**options)
+            given = Namespace(**options)
+            refuse_given(given, "prefix_size", "lm_path", "score_reference")
+            return given
         reason = f"there is no option {min(unknown)!r}"
     except (TypeError, ValueError) as error:
         reason = str(error)
@@ -52,6 +57,7 @@ class JudgedValidation:
     def __init__(
         self, cfg: StreamTranslationConfig, dictionary: StreamDictionary, required: bool
     ) -> None:
+        check_numbers(1, validate_samples=cfg.validate_samples)
         self._samples, self._dictionary = cfg.validate_samples, dictionary
         judge = make_judge(cfg.validate_semantics, parameter="validate_semantics")
         if required and judge.missing is not None:
@@ -73,7 +79,13 @@ class JudgedValidation:
         net_input = {name: value[keep] for name, value in sample["net_input"].items()}
         part = {"id": sample["id"][keep], "net_input": net_input, "target": sample["target"][keep]}
         best = [nbest[:1] for nbest in answer(part)]
-        _, answers, verdicts = judge_answers(self.judges, self._dictionary, part, best)
+        try:
+            _, answers, verdicts = judge_answers(self.judges, self._dictionary, part, best)
+        except UserError:
+            raise
+        except Exception:  # of a judge in this process; training goes on, as with others
+            logger.exception("the judge failed on %d answers", len(best))
+            return {**counts, f"_verdict_{Verdict.error.value}": len(best)}
         for target, (text,), (verdict,) in zip(part["target"], answers, verdicts):
             counts[f"_verdict_{verdict.value}"] += 1
             counts["_exact"] += text == self._dictionary.text(target, escape_unk=True)
@@ -139,6 +151,10 @@ class SemanticScorer(BaseScorer):
         if run is None:
             raise UserError("--scoring semantic needs --task stream_translation")
         run.check_scored()
+        check_numbers(0, judge_workers=cfg.judge_workers)
+        if not cfg.judge_timeout > 0:
+            raise UserError(f"nothing is judged in {cfg.judge_timeout:g} seconds", "judge_timeout")
+        refuse_other_domain(cfg.semantics, run.domain, "semantics")
         judge = make_judge(cfg.semantics or run.domain("semantics"), cfg.judge)
         self._judges = JudgePool(judge, cfg.judge_workers, cfg.judge_timeout)
         self._dictionary = run.dictionary

@@ -13,6 +13,7 @@ from fairseq.data import LanguagePairDataset
 from numpy import ndarray
 
 from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.symbols.tokens import refuse, without_embedding
 from sit_fairseq.tasks.stream_counts import (
@@ -23,6 +24,7 @@ from sit_fairseq.tasks.stream_counts import (
     lost_names,
     sorts_of,
     symbols_of,
+    with_streams,
 )
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
@@ -99,7 +101,9 @@ class Sentences:
             try:
                 line.encode()  # Python keeps bytes that are no text as what it cannot encode
                 text = " ".join(encode(line).split())
-                tokens, number, fault = self.dictionary.read(text), 1, None
+                begins = not text and isinstance(self._model, SymbolInvariantLanguageModel)
+                tokens = self.dictionary.encode([""])[0] if begins else self.dictionary.read(text)
+                number, fault = 1, None
                 length, new = tokens.numel(), self.dictionary.symbols[known:]
                 if self._model is not None:
                     refuse(self._model.unreadable(tokens), line)
@@ -227,7 +231,9 @@ class Sentences:
             return numpy.maximum(streams, 1), new
         # Fresh symbols have the streams of those in the target, of all that there may be if it is
         # not known, and one more for the rest of them.
-        return streams + 1 + (self.fresh_symbols if target is None else new.sum(1)), new
+        if target is None:
+            return streams + 1 + self.fresh_symbols, new
+        return streams + 1 + with_streams(new, self.vocabulary.fresh.numbers), new
 
     def _too_many_symbols(
         self, pairs: LanguagePairDataset, name: str, place: int, needed: ndarray, cut: int

@@ -2,7 +2,7 @@
 NumPy, and counts a batch's streams.
 """
 
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy
 import torch
@@ -10,6 +10,7 @@ from fairseq.data.indexed_dataset import MMapIndexedDataset
 from numpy import ndarray
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # Sentences that are checked at a time: many for NumPy, few for the cache of the processor.
@@ -75,6 +76,14 @@ class CountsStreams:
     num_streams: ndarray
     unknown = 0
 
+    def collater(self, samples: List[Any], *args: Any, **kwargs: Any) -> Dict[str, Any]:
+        """As in fairseq, but ``<unk>``, which no loss counts, is no token of the target."""
+        batch = super().collater(samples, *args, **kwargs)
+        if self.unknown and batch and batch.get("target") is not None:
+            lost = int(batch["target"].eq(SPECIAL_TOKENS.index("<unk>")).sum())
+            batch["ntokens"] = max(1, batch["ntokens"] - lost)
+        return batch
+
     def batch_by_size(
         self,
         indices: ndarray,
@@ -104,6 +113,13 @@ class CountsStreams:
                 cuts.append(position)
                 first, longest, total = position, length, count
         return numpy.split(indices, cuts)
+
+
+def with_streams(taken: ndarray, numbers: Sequence[int]) -> ndarray:
+    """(B,) the reserved slots that have streams, of (B, G) those taken of each sort, which has so many:
+    all up to the last one, see :meth:`~sit_fairseq.symbols.slots.Slots.needed`."""
+    offsets = numpy.cumsum([0, *numbers[:-1]])
+    return numpy.where(taken > 0, offsets + taken, 0).max(1)
 
 
 def excess(length: int, streams: int, max_tokens: Optional[int]) -> Optional[str]:

@@ -108,7 +108,7 @@ class StreamTask:
         try:
             super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
             self.datasets[split] = self.checked(self.datasets[split], split)
-        except (AssertionError, KeyError, OSError, ValueError, struct.error) as error:
+        except (AssertionError, LookupError, OSError, ValueError, struct.error) as error:
             raise UserError(
                 f"the {split} split of {self.cfg.data} cannot be read ({error}); run "
                 f"fairseq-preprocess again, with --{split}pref, or name another split"
@@ -228,6 +228,7 @@ class StreamTask:
         if _are_ours(models):
             refuse_given(args, "constraints", "print_alignment", "replace_unk", "retain_dropout")
             refuse_given(args, "diverse_beam_groups", "diversity_rate", "no_repeat_ngram_size")
+            refuse_given(args, "retain_iter_history")
             if prefix_allowed_tokens_fn is not None:
                 # It would be given canonical ids and asked for them.
                 raise unsupported("prefix_allowed_tokens_fn")
@@ -237,6 +238,8 @@ class StreamTask:
                 seq_gen_cls = StreamSequenceGenerator
                 added = {"nbest": getattr(args, "nbest", 1), "grammar": grammar}
                 extra_gen_cls_kwargs = {**added, **(extra_gen_cls_kwargs or {})}
+        elif any(isinstance(model, SlotSpaceModel) for model in models):
+            raise UserError("models of this package and of fairseq's cannot vote together", "path")
         elif grammar is not None:
             raise unsupported("--constrained for fairseq's own models")
         try:

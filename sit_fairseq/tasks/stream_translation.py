@@ -10,7 +10,12 @@ from fairseq.data import data_utils
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
 
-from sit_fairseq.domains.by_name import arity_of, given_arity, of_file
+from sit_fairseq.domains.by_name import (
+    arity_of,
+    given_arity,
+    of_file,
+    refuse_other_domain,
+)
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.tasks import options
@@ -75,6 +80,7 @@ class StreamTranslationTask(StreamTask, TranslationTask):
         """Builds the model and, with ``--validate-semantics``, what judges its answers."""
         model = super().build_model(cfg, from_checkpoint)
         if self.cfg.validate_semantics:
+            refuse_other_domain(self.cfg.validate_semantics, self.domain, "validate_semantics")
             self._judged = JudgedValidation(self.cfg, self.tgt_dict, required=self._trains)
             # fairseq later moves this very model to its device.
             generator = self.generator([model], generation_options(self.cfg.validate_args))

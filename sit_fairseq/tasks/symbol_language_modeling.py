@@ -1,6 +1,7 @@
 """Language modelling of texts with interchangeable tokens."""
 
 import os
+import sys
 from dataclasses import dataclass
 from typing import Any, Dict
 
@@ -10,7 +11,7 @@ from fairseq import utils
 from fairseq.tasks import register_task
 from fairseq.tasks.language_modeling import LanguageModelingConfig, LanguageModelingTask
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, check_numbers
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.tasks.blocks import StreamBlockDataset
 from sit_fairseq.tasks.fairseq_patches import patch_command
@@ -39,7 +40,8 @@ class SymbolLanguageModelingTask(StreamTask, LanguageModelingTask):
         check_renaming(args)
         super().__init__(args, dictionary, *others, **options)
         self.cfg = args  # of an older kind of task
-        self.begin(args.max_target_positions)
+        check_numbers(1, tokens_per_sample=args.tokens_per_sample)
+        self.begin(sys.maxsize)  # the model says what it reads
 
     @classmethod
     def setup_dictionary(cls, args: SymbolLanguageModelingConfig, **kwargs):

@@ -156,15 +156,17 @@ def test_prompts_are_continued_alike_by_all_commands(texts, tmp_path, capsys):
     assert list(map(numbered, answers["test"])) == list(map(numbered, answers["test1"]))
     prompts = [" ".join(text.split()[:5]) for text in texts.test]
     assert all(answer.startswith(prompt) for answer, prompt in zip(answers["test"], prompts))
-    typed = [*prompts, "def nothing", "def ( a , b , c , d , e"]
+    typed = ["", *prompts, "def nothing", "def ( a , b , c , d , e"]
     (tmp_path / "typed").write_text("".join(line + "\n" for line in typed))
-    with pytest.raises(UserError, match="2 of 32 lines"):
+    with pytest.raises(UserError, match="2 of 33 lines"):
         run(fairseq_cli.interactive, *path, "--input", tmp_path / "typed", "--buffer-size", 40)
     found = printed(capsys.readouterr().out)
-    assert [sentence.answers[0] for sentence in found[:-2]] == answers["test"]
+    whole, *continued = [sentence.answers[0] for sentence in found[:-2]]
+    assert continued == answers["test"]
     assert "unknown token 'nothing'" in found[-2].reason
     assert "holds 5 symbols, more than the 4" in found[-1].reason
     model = Model.load(str(texts.model))
+    assert numbered(model.complete([""], 3, 30)[0].text) == numbered(whole)
     found = zip(prompts, model.complete(prompts, 3, 25))
     found = [numbered(f"{prompt} {one.text}") for prompt, one in found]
     assert found == list(map(numbered, answers["test"]))
@@ -173,6 +175,7 @@ def test_prompts_are_continued_alike_by_all_commands(texts, tmp_path, capsys):
 def test_each_block_is_continued_by_itself(texts):
     """Some begin a text, of which ``</s>`` tells, and some go on in the next one."""
     (model,), _, task = checkpoint_utils.load_model_ensemble_and_task([str(texts.model)])
+    assert task.cfg.sample_break_mode == "eos"  # as in training
     generator = task.build_generator([model], GenerationConfig(beam=2, max_len_b=9))
     dictionary, eos = task.source_dictionary, task.source_dictionary.eos()
     read = {text: dictionary.read(text)[:-1].tolist() for text in ("def ( a )", "( a ) : return a")}
@@ -222,7 +225,8 @@ def test_training_by_hydra(texts, tmp_path):
         ("train", ("--symbols", "x"), "matches no token"),
         ("train", ("--fresh-symbols", 2), "of one sort, .* train with --fresh-symbols 4,"),
         ("train", ("--criterion", "minimum_risk"), "texts have none"),
-        ("train", ("--max-target-positions", 8), "block .* more than the 8 of the model"),
+        ("train", ("--max-target-positions", 8), "each block of the train split is too long"),
+        ("train", ("--tokens-per-sample", 0), "tokens_per_sample is a whole number from 1"),
         ("eval_lm", ("--context-window", 3), "symbols of their own"),
     ],
 )

@@ -97,7 +97,15 @@ def test_finetuning_on_more_symbols_in_another_order_adds_no_weights(prop, tmp_p
 def test_own_places_are_trained_continued_and_answered_with(prop, tmp_path, capsys):
     """A model with streams everywhere goes on with them at their places; both answer together."""
     words = ("--stream-places", "own", *UNVALIDATED, "--max-update", 1)
-    risk = ("--criterion", "minimum_risk", "--risk-semantics", "prop", "--risk-beam", 2)
+    risk = (
+        "--criterion",
+        "minimum_risk",
+        "--risk-semantics",
+        "prop",
+        "--risk-beam",
+        2,
+        "--store-ema",
+    )
     tuned = train(prop.data, tmp_path, "--finetune-from-model", prop.trained, *words, *risk)
     before, after = load(prop.trained), load(tuned)
     assert after["cfg"]["model"]["stream_places"] == "own"

@@ -4,6 +4,7 @@ import pytest
 from moody import MoodyJudge
 
 from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
@@ -40,6 +41,14 @@ def test_problems_arrive_with_their_reference_and_pattern():
     with JudgePool(judge, workers=1) as pool:
         verdicts = pool.verify_answers([problem, problem], [["let y = a", "let a = a"], []])
     assert verdicts == [[Verdict.satisfied, Verdict.violated], []]
+
+
+def test_a_judge_that_no_process_can_have_is_refused_before_it_is_asked():
+    judge = MoodyJudge()
+    judge.rule = lambda: True
+    with pytest.raises(UserError, match="MoodyJudge cannot be sent to a process.*quick = True"):
+        JudgePool(judge)
+    assert JudgePool(judge, workers=0).verify_all([("a", "satisfied")]) == [Verdict.satisfied]
 
 
 def test_answers_are_judged_in_their_order_until_one_is_satisfied():

@@ -48,6 +48,12 @@ def test_an_item_costs_only_itself(caplog):
     assert "ValueError: a bug of the function, on: raise" in caplog.text
 
 
+def test_what_an_item_has_started_ends_with_it(tmp_path):
+    with WorkerPool(moody, 1, timeout=1.0) as pool:
+        assert ended(pool.imap([f"solve {tmp_path / 'number'}"])) == [(End.timeout, None)]
+        assert gone(int((tmp_path / "number").read_text()))
+
+
 def test_what_cannot_be_sent_is_told(caplog):
     with WorkerPool(in_a_lambda, 1) as pool:
         assert [outcome.end for outcome in pool.imap(["a", "b"])] == [End.crash] * 2

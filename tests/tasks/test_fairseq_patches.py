@@ -7,7 +7,7 @@ import fairseq_cli.train
 import numpy
 import pytest
 from command_line import IN_PROCESS, ROOT, run, train
-from fairseq import checkpoint_utils
+from fairseq import checkpoint_utils, utils
 from fairseq.dataclass.configs import CheckpointConfig, FairseqConfig
 from fairseq.scoring.wer import WerScorer, WerScorerConfig
 from fairseq.tasks import setup_task
@@ -52,6 +52,26 @@ def test_mistakes_that_fairseq_knows_are_one_sentence(fails, words, monkeypatch)
         fails()
     sentence = _mistake(error.value, error.tb)
     assert words in sentence and "\n" not in sentence
+
+
+def raised_in(file, error):
+    """Raises an error as if it came from a file."""
+    exec(compile("raise error", str(file), "exec"), {"error": error})
+
+
+@pytest.mark.parametrize(
+    "module, error, words",
+    [
+        (utils, FloatingPointError("gradients are Nan/Inf"), "has diverged"),
+        (fairseq_cli.train, KeyError("bleu"), "measures 'bleu'; change --best-checkpoint-metric"),
+        (utils, ValueError("paths are ignored. Set --combine-val"), "Set --combine-val"),
+        (utils, RuntimeError("Cannot resume; pass --reset-dataloader"), "--reset-dataloader"),
+    ],
+)
+def test_mistakes_that_a_training_ends_with_are_one_sentence(module, error, words):
+    with pytest.raises(type(error)) as found:
+        raised_in(module.__file__, error)
+    assert words in _mistake(found.value, found.tb)
 
 
 def test_errors_of_others_are_no_mistakes():

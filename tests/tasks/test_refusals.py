@@ -16,6 +16,9 @@ from sit_fairseq.training.criterions import AdaCosCriterion, MinimumRiskCriterio
 from sit_fairseq.training.optimizers import AdamWConfig
 
 TASKS = [
+    (dict(upsample_primary=-1), "upsample_primary"),
+    (dict(best_checkpoint_metric="bleu"), "--eval-bleu"),
+    (dict(best_checkpoint_metric="violated"), "--validate-semantics"),
     (dict(alpha_renaming=True), "--alpha-renaming"),
     (dict(num_batch_buckets=2), "--num-batch-buckets"),
     (dict(left_pad_target=True), "--left-pad-target"),
@@ -36,6 +39,8 @@ SEARCHES = [
     ({}, dict(constraints="ordered"), "--constraints"),
     ({}, dict(print_alignment="hard"), "--print-alignment"),
     ({}, dict(retain_dropout=True), "--retain-dropout"),
+    ({}, dict(retain_iter_history=True), "--retain-iter-history"),
+    ({}, dict(lenpen=500), "a length penalty of 500 is"),
     # No grammar: a model without a domain, an unknown name, a domain that has none, a function.
     *((dict(constrained=name), {}, "change constrained") for name in ("auto", "unknown")),
     (dict(constrained="auto", domain="copying"), {}, "copying .*constrained"),
@@ -80,6 +85,8 @@ REFUSED = [
         (partial(generation_options, text), "--validate-args")
         for text in ('{"bea": 3}', "[3]", "x")
     ),
+    (partial(generation_options, '{"prefix_size": 2}'), "--prefix-size"),
+    (lambda: make_task().build_generator([make_model(), torch.nn.ReLU()], Namespace()), "vote"),
     *((partial(beam_widths, widths, "x"), "x$") for widths in ("", "3,x", "0,3", "3,3", 5, [True])),
     *(
         (partial(loss, AdaCosCriterion, min_scale=s), "min_scale")

@@ -88,8 +88,9 @@ def test_fresh_symbols_of_one_sort_have_no_slots_of_another():
 
 def test_unknown_tokens_are_counted(caplog):
     with caplog.at_level(logging.WARNING):
-        checked(["a", "NEW"], ["1", "OTHER"], split="test", **ROPE)
+        found = checked(["a", "NEW"], ["1", "OTHER 1"], split="test", **ROPE)
         assert "2 tokens of test are <unk>" in caplog.text
+        assert found.collater([found[0], found[1]])["ntokens"] == 4  # with two </s>
         caplog.clear()
         checked(SOURCES, TARGETS)
     assert not caplog.text

@@ -92,6 +92,16 @@ def test_fresh_symbols_count_as_streams():
     assert sentences.split(unknown, "x").num_streams.tolist() == [5, 6, 8]
 
 
+def test_all_reserved_slots_up_to_the_last_one_taken_have_streams():
+    sorts = "many=[a-d]\nfew=[e-h]"
+    dictionary = make_dictionary(pattern=sorts)
+    model = make_model(dictionary, fresh_symbols="many=5,few=2")
+    lines = [("! 0", "e"), ("! 0", "a b"), ("! 0", "a f e"), ("! e", "e")]
+    pairs = loaded(lines, dictionary)
+    found = Sentences(dictionary, 999, model).split(pairs, "x").num_streams.tolist()
+    assert found == [1 + 6, 1 + 2, 1 + 7, 1 + 1]
+
+
 @pytest.mark.parametrize(
     "max_tokens, max_sentences, expected",
     [

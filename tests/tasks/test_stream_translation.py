@@ -142,3 +142,21 @@ def test_judged_validation_logs_beside_the_loss(monkeypatch):
     verdicts = [value for name, value in logged.items() if name.startswith("_verdict")]
     assert sum(verdicts) == 3 and logged["loss"] == 1 and "_exact" in logged
     assert task._run is None  # a validation is no run
+
+
+def test_a_judge_that_fails_in_this_process_ends_no_training(monkeypatch):
+    task = make_task(validate_semantics="exact", validate_samples=3)
+    model = make_model(task.source_dictionary)
+    monkeypatch.setattr(TranslationTask, "build_model", lambda *_: model)
+    task.build_model(None)
+    monkeypatch.setattr(task._judged.judges.judge, "verify", lambda *pair: 1 / 0)
+    criterion = lambda model, sample: (torch.zeros(1), 1, {"loss": 1})  # noqa: E731
+    _, _, logged = task.valid_step(make_sample(task.source_dictionary), model, criterion)
+    assert logged["_verdict_error"] == 3 and logged["_verdict_satisfied"] == 0
+
+
+def test_answers_are_judged_by_a_judge_of_their_domain(monkeypatch):
+    task = make_task(validate_semantics="prop", domain="ltl")
+    monkeypatch.setattr(TranslationTask, "build_model", lambda *_: make_model())
+    with pytest.raises(UserError, match="prop .* is of ltl; change validate_semantics"):
+        task.build_model(None)
