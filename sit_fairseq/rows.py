@@ -56,7 +56,8 @@ class Names:
         (given,) = placeholder_pattern([pattern]).patterns
         # Where a text holds one of the two words, it is a name, too.
         words = "|".join(map(re.escape, self._words))
-        self._pattern = re.compile(rf"{given.pattern}|\b(?:{words})\b", given.flags)
+        end = "\n" * bool(given.flags & re.VERBOSE)  # of a comment
+        self._pattern = re.compile(rf"{given.pattern}{end}|\b(?:{words})\b", given.flags)
         ids = [self._id(word) for word in self._words]
         if ids[0] == ids[1]:
             raise UserError(f"both words are {actual!r}; give two", "actual placeholder")
@@ -232,13 +233,15 @@ class Names:
         def plain(ids: List[int]) -> List[str]:
             return [f"{index:07d}" for index in ids]
 
-        for form in ("{}", " {} "):  # a space where the tokenizer needs one
+        # Whether the word is also a part of other words.
+        inside = self._words[0] in self._pattern.sub(" ", text)
+        for form in () if inside else ("{}", " {} "):  # a space where the tokenizer needs one
             ids = encode(self._pattern.sub(form.format(self._words[0]), text))
             if ids.count(actual) == len(slots):
                 left = iter(slots)
                 words = [next(left) if index == actual else plain([index])[0] for index in ids]
                 break
-        else:  # the word is also in the text, or does not split off: piece by piece
+        else:  # or it does not split off: piece by piece
             ids, word = encode(self._words[0]), encode(self._words[0], False)
             begin = next(n for n in range(len(ids)) if ids[n : n + len(word)] == word)
             words, last = plain(ids[:begin]), 0
@@ -258,12 +261,8 @@ class Names:
         text = self._tokenizer.decode(ids, skip_special_tokens=True)
         parts = text.split(word)
         if len(parts) != len(own) + 1:  # other tokens spell the word, too
-            parts, ids = [], []
-            for token in [*tokens, "@"]:
-                if token[0] == "@":
-                    parts.append(self._tokenizer.decode(ids, skip_special_tokens=True))
-                    parts[-1] += " " * (len(parts) <= len(own))
-                    ids = []
-                else:
-                    ids.append(int(token))
+            ends = [at for at, token in enumerate(tokens, 1) if token[0] == "@"]
+            before = (self._tokenizer.decode(ids[:at], skip_special_tokens=True) for at in ends)
+            names_of = {one.count(word) - 1: name for one, name in zip(before, own)}
+            own = [names_of.get(at, word) for at in range(len(parts) - 1)]
         return "".join(part + name for part, name in zip(parts, [*own, ""]))

@@ -16,6 +16,8 @@ from transformers import (
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
+    MambaConfig,
+    MambaForCausalLM,
     MarianConfig,
     MarianMTModel,
     T5Config,
@@ -62,6 +64,9 @@ MODELS = {
         T5Config(
             d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=1, **IDS
         )
+    ),
+    "mamba": lambda: MambaForCausalLM(
+        MambaConfig(hidden_size=32, num_hidden_layers=2, state_size=8, **IDS)
     ),
     "gpt2": lambda: GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=4, **IDS)),
     "llama": lambda: LlamaForCausalLM(
@@ -195,6 +200,59 @@ def test_a_text_may_be_as_long_as_the_model_reads():
     names = names_of(MODELS["marian"]().eval())
     texts = [" ".join(["w30"] * length) for length in (63, 64)]  # and its end
     assert list(map(len, names.generate(texts, max_new_tokens=2))) == [1, 0]
+
+
+def test_what_bounds_no_model_bounds_no_text():
+    """T5 has relative positions, whatever its ``n_positions`` say."""
+    names = names_of(MODELS["t5"]().eval())
+    names._model.model.config.n_positions = 4
+    assert len(names.generate(["w30 w31 w32 %s w33 w34"], max_new_tokens=2)[0]) == 1
+
+
+def test_a_model_without_a_cache_is_refused(monkeypatch):
+    names = names_of(MODELS["gpt2"]().eval())
+    plain = names._model.model.forward
+    monkeypatch.setattr(names._model.model, "forward", lambda **given: _Bare(plain(**given)))
+    with pytest.raises(
+        UserError, match="GPT2LMHeadModel keeps no cache that is known; change model"
+    ):
+        names.generate(["w30"], max_new_tokens=2)
+
+
+class _Bare:
+    """The logits of an output alone."""
+
+    def __init__(self, output):
+        self.logits = output.logits
+
+
+class Pieces(Tokenizer):
+    """Another word holds the word for names, and one name does not split off from what is before."""
+
+    pieces = {"Pedros": [7, 13], "xPedro": [14], "x": [15], "Pedro": [7]}
+
+    def __call__(self, text, add_special_tokens=True):
+        return {"input_ids": [one for word in text.split() for one in self.pieces[word]]}
+
+    def decode(self, ids, skip_special_tokens=False):
+        return " ".join({7: "Pedro", 8: "David", 16: "Pedrone"}.get(one, f"w{one}") for one in ids)
+
+
+def test_another_word_may_spell_the_word_for_names():
+    tokenizer = Pieces(False)
+    tokenizer.pieces = {**Pieces.pieces, "a": [9], "David": [8]}
+    names = Names(MODELS["gpt2"]().eval(), tokenizer, PATTERN)
+    tokens = names._model.vocabulary.dictionary
+    read = [tokens[index] for index in names._read("x%s Pedros", ["%s"])]
+    assert read == ["0000015", "@01", "0000007", "0000013"]
+    answer = [tokens.index(token) for token in ("0000016", "@01", "0000030", "0000016", "@02")]
+    assert names._text(answer, ["%s", "{x}"]) == "Pedrone %s w30 Pedrone {x}"
+
+
+def test_a_comment_of_a_pattern_takes_nothing_else_along():
+    pattern = re.compile(r"%\w+  # conversions", re.VERBOSE)
+    names = Names(MODELS["gpt2"]().eval(), Tokenizer(False), pattern)
+    assert names._names("Pedro w3 %s") == ["Pedro", "%s"]
 
 
 def test_a_loss_is_of_what_the_model_reads_whole():

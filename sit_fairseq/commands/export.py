@@ -3,8 +3,9 @@
     sit export outputs/model/checkpoint_last.pt my_model
 
 writes ``my_model/model.pt`` and dictionaries of base tokens. The weights are in half precision; the
-optimizer and paths of your machine are left out. fairseq-generate, fairseq-interactive and
-``--finetune-from-model`` read the folder. The domains beside a model of planning come along.
+optimizer and paths of your machine are left out. fairseq-generate and fairseq-interactive read the
+folder, ``--finetune-from-model`` its ``model.pt``. Domains and ``spm.model`` beside the model come
+along.
 
 --hub writes a folder to upload: ``model.safetensors``, ``config.json``, the dictionaries and a card.
 The command keeps a ``README.md`` of DIR as the card, or copies the one beside the checkpoint, or else
@@ -69,7 +70,7 @@ def main(args: argparse.Namespace) -> None:
             files = [export(model, args.folder, code=args.transformers)]
         else:
             files = [folders.export(model, args.folder)]
-        folders.take_domains_along(beside, args.folder)
+        folders.take_along(beside, args.folder)
     for file in files:
         size = os.path.getsize(file) / 2**20
         print(f"{file}: {size:.2f} MiB, sha256 {sha256_of_file(file)}")

@@ -13,6 +13,8 @@ from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import WEIGHTS, Place, partial_files
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 
+PIECES = "spm.model"  # of words, beside a model
+
 
 def export(model: Model, folder: Place) -> str:
     """Writes ``model.pt``, and the dictionaries that fairseq's commands ask for, into a folder. Returns
@@ -53,11 +55,13 @@ def write_folder(
     return paths[0]
 
 
-def take_domains_along(beside: Place, folder: Place) -> None:
-    """Copies the files of the domains that a model has learnt, which stand beside its own."""
-    for file in filter(Path.is_file, sorted(Path(beside, "domains").glob("*"))):
-        with partial_files(Path(folder, "domains", file.name)) as (copy,):
-            shutil.copyfile(file, copy)
+def take_along(beside: Place, folder: Place) -> None:
+    """Copies what stands beside a model: the domains that it has learnt, and the pieces of its words."""
+    for name in (*sorted(Path(beside, "domains").glob("*")), Path(beside, PIECES)):
+        to = Path(folder, name.relative_to(beside))
+        if name.is_file() and not (to.is_file() and to.samefile(name)):
+            with partial_files(to) as (copy,):
+                shutil.copyfile(name, copy)
 
 
 def is_text(cfg: Dict[str, Any]) -> bool:

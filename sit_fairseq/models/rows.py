@@ -8,6 +8,7 @@ Shapes: B sentences of U tokens, H hypotheses, T tokens so far, P of them new, S
 model.
 """
 
+import inspect
 import math
 from dataclasses import dataclass
 from typing import Any, List, Optional
@@ -48,7 +49,7 @@ class RowMemory:
     Attributes:
         numbers: (H,) the names of the sentence of each hypothesis.
         prompt: (H, U) the canonical ids that the texts of a causal model begin with.
-        cache: transformers' keys and values; None before the first token.
+        cache: the model's keys and values, or its state; None before the first token.
         read: the tokens that were read.
     """
 
@@ -105,7 +106,7 @@ class RowModel(nn.Module):
         hidden: ids that no answer holds.
 
     Raises:
-        UserError: no token ends the answers of the model.
+        UserError: no token ends the answers of the model; when it is asked, it keeps no cache.
     """
 
     def __init__(
@@ -126,6 +127,9 @@ class RowModel(nn.Module):
             reason = f"the model's generation_config.eos_token_id is {ends}, no token of it"
             raise UserError(f"{reason}; set it")
         self._ends = torch.tensor(known, device="cpu")
+        known = inspect.signature(model.forward).parameters
+        names = (name for name in ("cache", "cache_params") if name in known)  # of states
+        self._cache = next(names, "past_key_values")
         start = model.generation_config.decoder_start_token_id
         if start is None:
             start = getattr(model.config, "decoder_start_token_id", None)
@@ -134,9 +138,13 @@ class RowModel(nn.Module):
     def max_decoder_positions(self) -> int:
         """The longest answer in tokens, with its ``</s>``."""
         config = self.model.config
+        if hasattr(
+            config, "relative_attention_num_buckets"
+        ):  # of T5, whose n_positions is no limit
+            return _NONE
         names = ("max_position_embeddings", "n_positions", "max_target_positions")
-        limits = [getattr(config, name, None) for name in names]
-        return next((limit for limit in limits if limit is not None), _NONE)
+        limits = [getattr(config, name, None) or 0 for name in names]
+        return next((limit for limit in limits if limit > 0), _NONE)
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """The fault of a sentence that is too long for the model; words after "the sentence"."""
@@ -191,14 +199,16 @@ class RowModel(nn.Module):
     def _logits(self, ids: Tensor, memory: RowMemory) -> Tensor:
         from transformers.modeling_outputs import BaseModelOutput
 
-        given = {"past_key_values": memory.cache, "use_cache": True}
+        given = {self._cache: memory.cache, "use_cache": True}
         if self._seq2seq:
             encoded = BaseModelOutput(last_hidden_state=memory.states)
             more = {"encoder_outputs": encoded, "attention_mask": memory.mask}
             output = self.model(decoder_input_ids=ids, **more, **given)
         else:
             output = self.model(input_ids=ids, **given)
-        memory.cache = output.past_key_values
+        memory.cache = getattr(output, self._cache, None)
+        if memory.cache is None:
+            raise UserError(f"{type(self.model).__name__} keeps no cache that is known", "model")
         return output.logits
 
     def _ids(self, canonical: Tensor, memory: RowMemory, start: int) -> Tensor:

@@ -116,8 +116,10 @@ def test_only_files_of_domains_come_along(tmp_path):
     (tmp_path / "in/domains/old").mkdir(parents=True)
     (tmp_path / "in/domains/words.json").write_text("{}")
     (tmp_path / "in/model.pt").write_bytes((SHIPPED / "model.pt").read_bytes())
+    (tmp_path / "in/spm.model").write_bytes(b"pieces")
     sit("export", tmp_path / "in/model.pt", tmp_path / "out")
     assert [path.name for path in (tmp_path / "out/domains").iterdir()] == ["words.json"]
+    assert (tmp_path / "out/spm.model").read_bytes() == b"pieces"
 
 
 def test_no_room_for_networks(tmp_path, monkeypatch):

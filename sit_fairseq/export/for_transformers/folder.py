@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.export.folders import is_text, write_folder
+from sit_fairseq.export.folders import PIECES, is_text, write_folder
 from sit_fairseq.export.for_transformers.card import card, with_use
 from sit_fairseq.export.for_transformers.code import MODEL, TOKENIZER, source_files
 from sit_fairseq.export.for_transformers.spelling import BOS, EOS, PAD
@@ -18,7 +18,7 @@ from sit_fairseq.storage.files import Place
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
 from sit_fairseq.symbols.saved_tokens import buffer_text, saved_vocabulary, vocabulary_prefix
 
-_TOKENIZER, _PIECES = "tokenizer_config.json", "spm.model"
+_TOKENIZER = "tokenizer_config.json"
 
 
 def export(model: Model, folder: Place, beside: Optional[Place] = None, code: bool = True) -> str:
@@ -47,7 +47,7 @@ def export(model: Model, folder: Place, beside: Optional[Place] = None, code: bo
         text = with_use(text, cfg, tokens, pattern, grammar)
         config.update({**_config(state, len(tokens), sorts, grammar), **known})
         prompts = {"ends": False, "padding_side": "left"} if is_text(cfg) else {}
-        tokenizer = _tokenizer(sorts, os.path.join(beside, _PIECES))
+        tokenizer = _tokenizer(sorts, os.path.join(beside, PIECES))
         files = {_TOKENIZER: _json({**tokenizer, **known, **prompts}), **source_files(grammar)}
     return write_folder(
         folder, state, {checkpoints.CONFIG: _json(config), checkpoints.CARD: text, **files}
