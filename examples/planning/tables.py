@@ -24,7 +24,8 @@ from examples.planning.five import known
 from examples.planning.folders import problems_in
 from examples.planning.problems import followed
 from sit_fairseq.domains.planning import learnt
-from sit_fairseq.domains.planning.matching import Match, match
+from sit_fairseq.domains.planning.answering import best
+from sit_fairseq.domains.planning.matching import Match, match, matches
 from sit_fairseq.domains.planning.pddl_files import read_problem
 from sit_fairseq.domains.planning.sentences import Writer, naming, renamed
 from sit_fairseq.domains.planning.strips import Problem
@@ -153,8 +154,7 @@ def tasks_of(place: str, args: argparse.Namespace) -> List[Task]:
         writer = rule = None
         try:
             read = read_problem(text, str(path), domain)
-            found = match(read, str(path), domains)
-            writer = Writer(found.learnt, found.domain, found.problem, words)
+            _, writer = best(matches(read, str(path), domains), words)
             rule = match(read, str(path), list(known().values()))
         except UserError as error:
             if writer is None:

@@ -7,6 +7,7 @@ from typing import (
     Callable,
     Dict,
     FrozenSet,
+    Iterable,
     Iterator,
     List,
     Mapping,
@@ -41,6 +42,20 @@ _UNVERIFIED: Mapping[Optional[bool], str] = {
     True: "the search found no plan, though one exists",
     None: "the search found no plan, and whether one exists is unknown",
 }
+
+
+def best(
+    ways: Iterable[Match], words: FrozenSet[str], numbered: bool = True
+) -> Tuple[Match, Writer]:
+    """How a model is asked: by the match, of those of a problem, for all of which it has ``words``; by
+    the first if there is none. Of several the least sentence decides, which no name in the file changes.
+    ``numbered`` is for :class:`Writer`."""
+    every = [
+        (one, Writer(one.learnt, one.domain, one.problem, words, numbered))
+        for one in islice(ways, _WAYS)
+    ]
+    good = [pair for pair in every if _known(pair[1])] or every[:1]
+    return min(good, key=lambda pair: pair[1].sentence(pair[0].problem.initial))
 
 
 class PlanSolver(Solver):
@@ -142,7 +157,8 @@ class PlanSolver(Solver):
         ordered = found.learnt.ordered
         words = 1 + sum(atom[0] not in ordered for atom in found.problem.initial)
         if words < model.longest:
-            found, writer = self._best(found, ways, frozenset(model.base_tokens))
+            known = frozenset(model.base_tokens)
+            found, writer = best(chain([found], ways), known, not self.no_numbering)
             atom = writer.lacking()
             if atom is not None:
                 names = {name: other for name, (other, _) in found.predicates.items()}
@@ -157,18 +173,6 @@ class PlanSolver(Solver):
                 f"more; the model reads {model.longest - 1:,}; leave objects out"
             )
         return found, writer
-
-    def _best(
-        self, found: Match, ways: Iterator[Match], words: FrozenSet[str]
-    ) -> Tuple[Match, Writer]:
-        """The one of some matches for all of which the model has words, else the first one. Of several
-        the least sentence decides, which no name in the file changes."""
-        every = [
-            (one, Writer(one.learnt, one.domain, one.problem, words, not self.no_numbering))
-            for one in chain([found], islice(ways, _WAYS))
-        ]
-        good = [pair for pair in every if _known(pair[1])] or every[:1]
-        return min(good, key=lambda pair: pair[1].sentence(pair[0].problem.initial))
 
     def _search(self, left: Dict[int, Tuple[Match, Writer]]) -> Iterator[Tuple[int, Solved]]:
         from sit_fairseq.domains.planning.solving import (  # imports torch

@@ -1,7 +1,6 @@
 """Plans for files in PDDL; rules take the place of the model."""
 
 import re
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +10,7 @@ from domains.planning.problems import DOMAINS, FOLDER, PROBLEMS, problem
 from examples.planning.five import good_actions, read_sentence
 from sit_fairseq.domains import find
 from sit_fairseq.domains.planning import answering, solving
-from sit_fairseq.domains.planning.answering import PlanSolver
+from sit_fairseq.domains.planning.answering import PlanSolver, best
 from sit_fairseq.domains.planning.learnt import learn
 from sit_fairseq.domains.planning.matching import matches
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
@@ -179,7 +178,7 @@ class LitAlone:
         return word != "lamps.dark?"
 
 
-def seen(solve, first, words):
+def seen(first, words):
     """Which action a file with one of them ``first`` has in the place of on."""
     names = {"on": "x", "off": "y", "lit": "p", "dark": "q", "near": "r"}
     head, on, off = LAMPS.split("\n  (:action")
@@ -190,18 +189,17 @@ def seen(solve, first, words):
     task = read_problem(start, "p", read_domain(text, "d"))
     ways = list(matches(task, "p", [learn(LAMPS, "l", [frozenset({"(near)"})], [])]))
     assert [way.operators["on"][0] for way in ways] in (["x", "y"], ["y", "x"])
-    solver, _ = solve(text, start)
-    found, writer = solver._best(ways[0], iter(ways[1:]), words)
+    found, writer = best(ways, words)
     assert not writer.untold
     return found.operators["on"][0]
 
 
-def test_of_several_ways_to_see_a_domain_one_with_known_words_is_taken(solve):
-    assert {seen(solve, first, LitAlone()) for first in ("on", "off")} == {"x"}
+def test_of_several_ways_to_see_a_domain_one_with_known_words_is_taken():
+    assert {seen(first, LitAlone()) for first in ("on", "off")} == {"x"}
 
 
-def test_the_order_of_definitions_has_no_part_in_how_a_domain_is_seen(solve):
-    assert len({seen(solve, first, Every()) for first in ("on", "off")}) == 1
+def test_the_order_of_definitions_has_no_part_in_how_a_domain_is_seen():
+    assert len({seen(first, Every()) for first in ("on", "off")}) == 1
 
 
 def test_a_problem_that_is_too_long_for_a_model_is_said_before_it_is_named(solve, monkeypatch):
@@ -228,7 +226,6 @@ def test_of_an_order_the_steps_alone_count(monkeypatch):
         no_numbering=True,
         _learnt=[learn(text, "d", [frozenset()], ["above"])],
     )
-    solver._best = partial(PlanSolver._best, solver)
     solver.model = SimpleNamespace(
         longest=60, base_tokens=("lift.above!", "lift.above", "lift.at", "lift.at?", "lift.above<")
     )
