@@ -7,9 +7,9 @@
 
 Placeholders are ``%s``, ``{name}``, ``<b>`` and URLs. Each is replaced by a mask such as ``PH1``, and
 put back into the translation. A judge then compares both: each placeholder as often as in the line,
-and those without a name or number in their order. A line that fails goes again with another mask, and
-at last in pieces, cut at its placeholders. A line that still fails is printed, named on standard
-error, and ends the command with status 1.
+those without a name or number in their order, and tags nested. A line that fails goes again with
+another mask, and at last in pieces, cut at its placeholders. A line that still fails is printed,
+named on standard error, and ends the command with status 1.
 
 COMMAND reads lines and writes as many. It is started for every 10,000 lines. Which masks a translator
 keeps differs much: --try sends 50 lines of the file with masks of a dozen forms, prints a table, and
