@@ -146,7 +146,7 @@ def test_files_of_the_examples_can_be_read_and_their_pages_name_them(path):
     for name in found.hydra:
         base.update(read_yaml(name))
     assert all(settings(run, base) for run in make_runs(found, OUT))
-    texts = [file.read_text() for file in path.parent.iterdir() if file.suffix in (".md", ".sh")]
+    texts = [file.read_text() for end in ("md", "sh") for file in path.parent.rglob(f"*.{end}")]
     command = f"python examples/paper/run.py {path.relative_to(ROOT)} --out"
     assert any(command in text for text in texts)
 
