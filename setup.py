@@ -27,14 +27,13 @@ setup(
         ],  # the models of sit answer
     },
     entry_points={"console_scripts": ["sit = sit_fairseq.commands:main"]},
-    python_requires=">=3.9",
+    python_requires=">=3.11",
     # Data, judges, the model and its answers. An error names the extra of what it lacks by
     # sit_fairseq.errors.EXTRAS.
     install_requires=["argcomplete", "numpy", "regex", "torch>=2.6", "tqdm"],
     extras_require={
         "fairseq": [
-            "fairseq-fixed==0.12.3.1; python_version >= '3.11'",
-            "fairseq==0.12.2; python_version < '3.11'",
+            "fairseq-fixed==0.12.3.1",
             *("omegaconf", "hydra-core", "sacrebleu", "bitarray", "scikit-learn", "packaging"),
         ],
         "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],

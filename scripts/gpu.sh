@@ -7,7 +7,10 @@
 set -euo pipefail
 out=$(realpath -m "${1:?name a folder for the results}") device=${2:-cuda} failed=0
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-python=$(command -v "${PYTHON:-.venv/bin/python}")
+if ! python=$(command -v "${PYTHON:-.venv/bin/python}"); then
+    echo "gpu: there is no ${PYTHON:-.venv/bin/python}; run scripts/setup.sh, or set PYTHON" >&2
+    exit 1
+fi
 mkdir -p "$out"
 : >"$out/parts.txt"
 

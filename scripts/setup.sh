@@ -4,10 +4,14 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# What is installed is a function of these files; a change of them installs again.
+# What is installed is a function of these files; a change of them installs again. Another folder or
+# another Python begins anew.
 inputs=$(cat requirements.txt setup.py scripts/setup.sh | cksum)
 stamp=.venv/installed
-if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ]; then
+here() { echo "$PWD $("$1" -V 2>&1)"; }
+where=$(here "${PYTHON:-.venv/bin/python}" || true)
+made=$(cat "$stamp" 2>/dev/null || true)
+if [ "$made" = "$inputs $where" ]; then
     exit 0
 fi
 
@@ -36,7 +40,9 @@ for name in sys.argv[1:]:
         pass
 END
 }
-.venv/bin/python -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear .venv
+if [ "${made% "$where"}" = "$made" ] && [ -n "$made" ] || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    "$python" -m venv --clear .venv
+fi
 install pip==26.3 # those of Python 3.11 need half a minute to choose the packages
 install --no-compile -r requirements.txt
 compile torch torch._dynamo spot
@@ -47,5 +53,5 @@ READTHEDOCS=1 install --no-compile --no-deps --no-build-isolation --no-cache-dir
     fairseq-fixed==0.12.3.1 -e .
 .venv/bin/python -W ignore -m sit_fairseq.tasks.compiled_parts
 compile fairseq_cli.{train,generate,interactive,preprocess}
-echo "$inputs" >"$stamp.partial"
+echo "$inputs $(here .venv/bin/python)" >"$stamp.partial"
 mv "$stamp.partial" "$stamp"

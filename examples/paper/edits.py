@@ -19,6 +19,7 @@ that are no operators, constants or punctuation of traces.
 """
 
 import argparse
+import sys
 from collections import Counter
 from random import Random
 from typing import Collection, Dict, Iterable, List, Sequence, Tuple
@@ -36,7 +37,7 @@ from sit_fairseq.domains.formulas.syntax import (
 )
 from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.propositional import parse_assignment
-from sit_fairseq.errors import MalformedAnswer, MalformedFormula, UserError
+from sit_fairseq.errors import MalformedAnswer, MalformedFormula, UserError, advised
 from sit_fairseq.evaluation import plots
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -187,4 +188,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UserError as error:
+        sys.exit(advised(str(error)))

@@ -13,13 +13,14 @@ import argparse
 import logging
 import os
 import re
+import sys
 from typing import Iterator, List, Sequence
 
 from sit_fairseq.datasets.pair_files import Pair, write_pairs
 from sit_fairseq.domains.formulas.syntax import RESERVED, formula_symbols
 from sit_fairseq.domains.ltl.traces import check_ltl, parse_trace
 from sit_fairseq.domains.prop.propositional import check_propositional, parse_assignment
-from sit_fairseq.errors import MalformedFormula, UserError
+from sit_fairseq.errors import MalformedFormula, UserError, advised
 from sit_fairseq.storage.files import read_sentences
 
 logger = logging.getLogger(__name__)
@@ -183,4 +184,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UserError as error:
+        sys.exit(advised(str(error)))

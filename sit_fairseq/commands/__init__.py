@@ -116,7 +116,7 @@ def _call(words: List[str]) -> None:
     try:
         parser, called = _parsers(words)
         verb, options = called.prog.split()[1:], called._option_string_actions
-        if verb in [["answer"], ["evaluate"], ["generate"], ["train"]]:
+        if verb in [["answer"], ["evaluate"], ["generate"], ["grid"], ["train"]]:
             # Their options may stand among what they are about.
             args = called.parse_intermixed_args(words[1:])
         else:

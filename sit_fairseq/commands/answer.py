@@ -257,9 +257,10 @@ def _confirmed(solver: Solver, journal: Journal) -> Dict[int, Solved]:
         try:
             place = entry.pop("index")
             noted = Solved(**{**entry, "status": Status(entry["status"])})
-            if place not in range(len(solver.problems)) or place in found:
+            if place not in range(len(solver.problems)):
                 raise ValueError
-            if noted.decided is True and solver.confirms(place, noted):
+            # What a judge could not confirm in time stands there twice.
+            if place not in found and noted.decided is True and solver.confirms(place, noted):
                 found[place] = noted
         except (AttributeError, LookupError, TypeError, ValueError):
             raise journal.damaged(number)

@@ -22,16 +22,18 @@ PREFIX.src and .tgt for each number of symbols (of all sorts) and length of the 
 """
 
 import argparse
+import os
 from collections import Counter
 from dataclasses import fields
 
 from sit_fairseq.commands._options import add_pattern
 from sit_fairseq.datasets.generation import GridRecipe, generate_grid
-from sit_fairseq.datasets.grid import Grid, grid_of_pairs
+from sit_fairseq.datasets.grid import FILES, Grid, grid_of_pairs
 from sit_fairseq.datasets.options import add_options, default_of, from_options
 from sit_fairseq.datasets.pair_files import read_pairs
 from sit_fairseq.domains import find, names
 from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import refuse_same
 from sit_fairseq.symbols.pattern import SymbolPattern
 
 
@@ -74,6 +76,8 @@ def _grid_of_pairs(args: argparse.Namespace) -> Grid:
             raise UserError("a grid of --from does not draw samples", one.name)
     if args.symbols is None:
         raise UserError("pairs of --from need --symbols, a regular expression of their symbols")
+    read = [f"{args.prefix}.{side}" for side in ("src", "tgt")]
+    refuse_same(read, (os.path.join(args.folder, name) for name in FILES), "")
     args.per_cell = args.per_cell or 100
     own = {"from": args.prefix, "symbols": args.symbols, "per_cell": args.per_cell}
     pairs, symbols_of = read_pairs(args.prefix), SymbolPattern(args.symbols).symbols

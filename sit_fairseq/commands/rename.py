@@ -14,6 +14,7 @@ from typing import Iterable, Iterator, Sequence
 from sit_fairseq.commands import _options
 from sit_fairseq.datasets.pair_files import Pair, read_pairs, write_pairs
 from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import refuse_same
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import random_renamings
 
@@ -28,6 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    read, written = (
+        [f"{prefix}.{side}" for side in ("src", "tgt")]
+        for prefix in (args.in_prefix, args.out_prefix)
+    )
+    refuse_same(read, written, "")
     pattern, pairs = SymbolPattern(args.symbols), read_pairs(args.in_prefix)
     write_pairs(args.out_prefix, renamed_at_random(pairs, pattern, args.names, args.seed))
 

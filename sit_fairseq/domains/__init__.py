@@ -51,7 +51,7 @@ class Domain:
         equal: whether an answer is the reference, up to an order that means nothing.
         solve: a subclass of Solver, where one answer of a model is not enough; None where it is.
         train: makes training data of files, for ``sit train``: a dataclass with the options as fields,
-            ``metavar``, ``training`` and ``teach``. None where data are drawn.
+            ``metavar``, ``training``, ``files`` and ``teach``. None where data are drawn.
         model: folder of the model that comes with the package.
     """
 

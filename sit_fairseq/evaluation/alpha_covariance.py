@@ -30,7 +30,10 @@ class RenamedProblem:
         if fresh is not None:
             pairs = zip(answers, self.sources)
             answers = [without_fresh_names(answer, source, fresh) for answer, source in pairs]
-        return [renaming.inverse()(answer) for renaming, answer in zip(self.renamings, answers)]
+        # Numbers of fresh symbols begin with a tab, which no other token has.
+        tokens = (answer.split() if fresh is None else answer.split(" ") for answer in answers)
+        pairs = zip(self.renamings, tokens)
+        return [" ".join(renaming.inverse().tokens(words)) for renaming, words in pairs]
 
 
 def choose_problems(

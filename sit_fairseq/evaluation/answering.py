@@ -169,7 +169,8 @@ def answer_all(
     found = _kept(journal, problems)
     if answerer.judge is not None:  # an answer was chosen for want of a verdict: ask again
         found = {at: e for at, e in found.items() if all(v.decided for v in e.verdicts)}
-    trusts = judges is not None and type(answerer.judge) is type(judges.judge)
+    both = answerer.judge, judges and judges.judge
+    trusts = None not in both and both[0].signature() == both[1].signature()
 
     def judge(batch: Dict[int, Answered], afresh: bool = not trusts) -> None:
         pairs = []

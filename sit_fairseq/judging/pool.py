@@ -1,5 +1,6 @@
 """Judging many answers at once, in processes that can be stopped."""
 
+import logging
 import pickle
 from contextlib import closing
 from functools import partial
@@ -11,6 +12,8 @@ from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.judging.workers import End, WorkerPool
 
+logger = logging.getLogger(__name__)
+
 # A problem and the answer to it, as judges take them.
 Pair = Tuple[str, str]
 
@@ -18,6 +21,17 @@ Pair = Tuple[str, str]
 def _ask(judge: Judge, question: Sequence[str]) -> Any:
     """Asks for a verdict on a pair, or whether a single problem is solvable."""
     return judge.verify(*question) if len(question) == 2 else judge.solvable(*question)
+
+
+def _ask_or_error(judge: Judge, question: Sequence[str]) -> Any:
+    """:func:`_ask`; an error where the judge fails."""
+    try:
+        return _ask(judge, question)
+    except UserError:
+        raise
+    except Exception:  # whatever their code raises
+        logger.exception("the judge failed on: %s", question[0])
+        return Verdict.error
 
 
 def _check_can_be_sent(judge: Judge) -> None:
@@ -35,7 +49,8 @@ class JudgePool(WorkerPool):
     """Judges pairs in parallel and in order; one that hangs or crashes the judge costs only itself.
 
     The arguments are those of :class:`WorkerPool`; ``workers=None`` is 0 for a quick judge, and 2
-    for others. ``number`` answers were judged so far; the judge took ``seconds`` for them.
+    for others. A judge that fails in this process raises, unless its failures are ``forgiven``.
+    ``number`` answers were judged so far; the judge took ``seconds`` for them.
     """
 
     unfinished = {End.timeout: Verdict.timeout, End.crash: Verdict.error}
@@ -46,11 +61,13 @@ class JudgePool(WorkerPool):
         workers: Optional[int] = None,
         timeout: float = 30.0,
         memory: float = 4.0,
+        forgiven: bool = False,
     ) -> None:
         workers = (0 if judge.quick else 2) if workers is None else workers
         if workers:
             _check_can_be_sent(judge)
-        super().__init__(partial(_ask, judge), workers, timeout, memory, show=lambda item: item[0])
+        ask = partial(_ask_or_error if forgiven else _ask, judge)
+        super().__init__(ask, workers, timeout, memory, show=lambda item: item[0])
         self.judge = judge
         self.number = 0
         self.seconds = 0.0

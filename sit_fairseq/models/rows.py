@@ -51,6 +51,7 @@ class RowMemory:
         prompt: (H, U) the canonical ids that the texts of a causal model begin with.
         cache: the model's keys and values, or its state; None before the first token.
         read: the tokens that were read.
+        begun: whether the model has read some of them.
     """
 
     def __init__(self, context: RowContext) -> None:
@@ -58,7 +59,7 @@ class RowMemory:
         self.prompt = context.canonical[:, : 0 if context.states is not None else None]
         self.states, self.mask = context.states, context.mask
         self.cache: Any = None
-        self.read = 0
+        self.read, self.begun = 0, False
 
     @property
     def owner(self) -> Tensor:
@@ -199,6 +200,9 @@ class RowModel(nn.Module):
     def _logits(self, ids: Tensor, memory: RowMemory) -> Tensor:
         from transformers.modeling_outputs import BaseModelOutput
 
+        if memory.begun and memory.cache is None:
+            raise UserError(f"{type(self.model).__name__} keeps no cache that is known", "model")
+        memory.begun = True
         given = {self._cache: memory.cache, "use_cache": True}
         if self._seq2seq:
             encoded = BaseModelOutput(last_hidden_state=memory.states)
@@ -207,8 +211,6 @@ class RowModel(nn.Module):
         else:
             output = self.model(input_ids=ids, **given)
         memory.cache = getattr(output, self._cache, None)
-        if memory.cache is None:
-            raise UserError(f"{type(self.model).__name__} keeps no cache that is known", "model")
         return output.logits
 
     def _ids(self, canonical: Tensor, memory: RowMemory, start: int) -> Tensor:

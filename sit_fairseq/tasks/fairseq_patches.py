@@ -126,7 +126,10 @@ def _mistake(error: BaseException, trace: Any) -> Optional[str]:
     if type(error) is OSError and str(error).startswith("Model file not found"):
         return f"{error}; change --path or --lm-path"
     if isinstance(error, FloatingPointError):
-        return f"the training has diverged ({error}); lower --lr, or pass --clip-norm"
+        reason = str(error).splitlines()[0]
+        if "between workers" in reason:
+            return reason
+        return f"the training has diverged ({reason}); lower --lr, or pass --clip-norm"
     if isinstance(error, KeyError) and raised.endswith("fairseq_cli/train.py"):
         return f"no validation measures {error}; change --best-checkpoint-metric"
     if str(error).startswith("Could not infer task type from None"):

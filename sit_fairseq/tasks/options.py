@@ -127,7 +127,7 @@ def check(cfg: StreamTranslationConfig) -> None:
             f"--best-checkpoint-metric {metric} would keep the worst checkpoint; pass "
             "--maximize-best-checkpoint-metric too"
         )
-    judged = {"correct", "exact", *(verdict.value for verdict in Verdict)}
+    judged = {"correct", "exact", *(verdict.value for verdict in Verdict)} - {"satisfied"}
     if metric in judged and cfg.validate_semantics is None:
         reason = f"--best-checkpoint-metric {metric} needs a judge"
         raise UserError(f"{reason}; pass --validate-semantics NAME too")

@@ -1,7 +1,6 @@
 """Judged answers: ``fairseq-generate --scoring semantic``, and ``--validate-semantics`` in training."""
 
 import json
-import logging
 import weakref
 from argparse import Namespace
 from dataclasses import dataclass, fields
@@ -23,8 +22,6 @@ from sit_fairseq.tasks.generators import Hypotheses
 from sit_fairseq.tasks.options import StreamTranslationConfig, option, refuse_given
 from sit_fairseq.tasks.run import current_run, judge_answers
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
-
-logger = logging.getLogger(__name__)
 
 # What batches report beside their loss, sentences with each verdict and exact answers, and what
 # their shares of the judged sentences are logged as.
@@ -65,7 +62,7 @@ class JudgedValidation:
                 f"--validate-semantics {cfg.validate_semantics} needs what is not installed: "
                 f"{judge.missing}; install it, or leave the option out"
             )
-        self.judges = JudgePool(judge)
+        self.judges = JudgePool(judge, forgiven=True)  # training goes on
         weakref.finalize(self, self.judges.close)
 
     def judge(
@@ -79,13 +76,7 @@ class JudgedValidation:
         net_input = {name: value[keep] for name, value in sample["net_input"].items()}
         part = {"id": sample["id"][keep], "net_input": net_input, "target": sample["target"][keep]}
         best = [nbest[:1] for nbest in answer(part)]
-        try:
-            _, answers, verdicts = judge_answers(self.judges, self._dictionary, part, best)
-        except UserError:
-            raise
-        except Exception:  # of a judge in this process; training goes on, as with others
-            logger.exception("the judge failed on %d answers", len(best))
-            return {**counts, f"_verdict_{Verdict.error.value}": len(best)}
+        _, answers, verdicts = judge_answers(self.judges, self._dictionary, part, best)
         for target, (text,), (verdict,) in zip(part["target"], answers, verdicts):
             counts[f"_verdict_{verdict.value}"] += 1
             counts["_exact"] += text == self._dictionary.text(target, escape_unk=True)

@@ -134,6 +134,7 @@ class Sentences:
         if len(pairs) == 0:
             raise UserError(f"the {name} split has no sentences; run fairseq-preprocess again")
         dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
+        dataset.counts_unknown = self.vocabulary is None
         fresh = self.vocabulary and self.vocabulary.fresh
         sorts, too_many = sorts_of(self.dictionary), None
         slots = fresh.numbers if fresh else [0] * len(self.dictionary.sorts)

@@ -69,17 +69,19 @@ class CountsStreams:
         name: for messages, of what sentences are a ``unit``.
         num_streams: (n,) the streams of each sentence, at least 1.
         unknown: how many tokens are ``<unk>``.
+        counts_unknown: whether the loss of the model counts them, as that of fairseq's own models.
     """
 
     name: str
     unit = "line"
     num_streams: ndarray
     unknown = 0
+    counts_unknown = False
 
     def collater(self, samples: List[Any], *args: Any, **kwargs: Any) -> Dict[str, Any]:
-        """As in fairseq, but ``<unk>``, which no loss counts, is no token of the target."""
+        """As in fairseq, but ``<unk>`` is no token of the target where no loss counts it."""
         batch = super().collater(samples, *args, **kwargs)
-        if self.unknown and batch and batch.get("target") is not None:
+        if self.unknown and not self.counts_unknown and batch and batch.get("target") is not None:
             lost = int(batch["target"].eq(SPECIAL_TOKENS.index("<unk>")).sum())
             batch["ntokens"] = max(1, batch["ntokens"] - lost)
         return batch

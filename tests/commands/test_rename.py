@@ -52,6 +52,16 @@ def test_renamings_that_cannot_be(tmp_path, symbols, names, message):
     assert not list(tmp_path.glob("out*"))
 
 
+def test_what_is_read_is_not_written_over(tmp_path):
+    prefix = tmp_path / "grid"
+    write_pairs(str(prefix), [("a", "a")])
+    options = ("--symbols", "[a-z]")
+    for words in (["rename", prefix, prefix, "--names", "b"], ["grid", tmp_path, "--from", prefix]):
+        with pytest.raises(UserError, match="grid.src would be written over"):
+            sit(*words, *options)
+    assert read_pairs(str(prefix)) == [("a", "a")]
+
+
 def test_names_may_be_ranges(tmp_path):
     prefix = write(tmp_path, [("<ent1> <ent2>", "<ent2>")] * 200)
     options = ("--symbols", "<ent[0-9]+>|<date>", "--names", "<ent9>..<ent11>,<date>")

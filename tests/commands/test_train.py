@@ -23,11 +23,11 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     (tmp_path / "d.pddl").write_text(LAMPS)
     for number, (fits, goal) in enumerate((("xa xb yc", "abc"), ("xa yb", "ab"), ("xb yc", "bc"))):
         (tmp_path / f"in/p{number}.pddl").write_text(problem(fits, goal))
-    words = ["train", "planning", tmp_path / "d.pddl", tmp_path / "in", "--out", tmp_path / "out"]
+    words = ["train", "planning", tmp_path / "d.pddl", tmp_path / "in", "--out", tmp_path / "in/out"]
     sit(*words, "--minutes", 0.5)
-    updates = json.loads((tmp_path / "out/training.json").read_text())["updates"]
-    assert updates >= 50 and (tmp_path / "out/model.pt").is_file()
-    assert "'seed': 3," in (tmp_path / "out/train.log").read_text()  # as fairseq-train has it
+    updates = json.loads((tmp_path / "in/out/training.json").read_text())["updates"]
+    assert updates >= 50 and (tmp_path / "in/out/model.pt").is_file()
+    assert "'seed': 3," in (tmp_path / "in/out/train.log").read_text()  # as fairseq-train has it
     sit(*words, "--minutes", 0.5)  # nothing is left to do
     with pytest.raises(UserError, match="other options"):
         sit(*words, "--minutes", 7)
@@ -35,14 +35,14 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     (tmp_path / "d.pddl").write_text(f"{plain} ; changed")
     with pytest.raises(UserError, match="or files"):
         sit(*words, "--minutes", 0.5)
-    with open(tmp_path / "out/train.log") as log:
+    with open(tmp_path / "in/out/train.log") as log:
         assert try_lock(log, log.name)
         with pytest.raises(UserError, match="another process trains in .*; change --out"):
             sit(*words, "--minutes", 0.5)
     (tmp_path / "d.pddl").write_text(plain)
     capfd.readouterr()
     asked = tmp_path / "d.pddl", tmp_path / "in/p1.pddl"
-    sit("answer", "planning", *asked, "--path", tmp_path / "out")
+    sit("answer", "planning", *asked, "--path", tmp_path / "in/out")
     assert "p1.pddl: verified: action costs are ignored\n(2take " in capfd.readouterr().out
 
 

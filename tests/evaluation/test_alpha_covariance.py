@@ -92,6 +92,8 @@ def test_fresh_symbols_may_have_any_names():
     assert covariance(answers, None) == 0.0
     assert covariance(answers) == 1.0
     assert covariance([answers[0], answers[1].split()[0] * 2]) == 0.0
+    assert covariance([f"{answers[0].split()[0]} 0", answers[1]]) == 0.0  # 0 is no fresh symbol
+    assert covariance([f"{answers[0].split()[0]} 0", answers[1]]) == 0.0  # 0 is no first name
     assert covariance([answers[0], " ".join(answers[1].split()[::-1])]) == 0.0
 
 

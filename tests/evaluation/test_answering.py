@@ -127,10 +127,17 @@ class Counting(Judge):
         return Verdict.violated
 
 
+def other():
+    """Another object of the same class."""
+    judge = Counting()
+    judge.semantics = "mine:OTHER"
+    return judge
+
+
 @pytest.mark.parametrize(
     "own, asked",
-    [(None, 30), (make_judge("prop"), 30), (Counting(), 20)],
-    ids=["of nobody", "of another kind", "of the same kind"],
+    [(None, 30), (make_judge("prop"), 30), (other(), 30), (Counting(), 20)],
+    ids=["of nobody", "of another kind", "of another name", "of the same kind"],
 )
 def test_a_verdict_of_the_same_kind_of_judge_is_not_asked_for_again(path, own, asked):
     judge = Counting()

@@ -63,6 +63,7 @@ def raised_in(file, error):
     "module, error, words",
     [
         (utils, FloatingPointError("gradients are Nan/Inf"), "has diverged"),
+        (utils, FloatingPointError("unlike between workers.\n---"), "unlike between workers."),
         (fairseq_cli.train, KeyError("bleu"), "measures 'bleu'; change --best-checkpoint-metric"),
         (utils, ValueError("paths are ignored. Set --combine-val"), "Set --combine-val"),
         (utils, RuntimeError("Cannot resume; pass --reset-dataloader"), "--reset-dataloader"),

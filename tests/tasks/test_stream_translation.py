@@ -14,6 +14,7 @@ from fairseq.tasks.translation import TranslationTask
 
 from sit_fairseq.domains.ltl import spot_judge
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
@@ -149,10 +150,12 @@ def test_a_judge_that_fails_in_this_process_ends_no_training(monkeypatch):
     model = make_model(task.source_dictionary)
     monkeypatch.setattr(TranslationTask, "build_model", lambda *_: model)
     task.build_model(None)
-    monkeypatch.setattr(task._judged.judges.judge, "verify", lambda *pair: 1 / 0)
+    failures = iter([True, False])
+    failing = lambda *pair: 1 / 0 if next(failures, False) else Verdict.violated  # noqa: E731
+    monkeypatch.setattr(task._judged.judges.judge, "verify", failing)
     criterion = lambda model, sample: (torch.zeros(1), 1, {"loss": 1})  # noqa: E731
     _, _, logged = task.valid_step(make_sample(task.source_dictionary), model, criterion)
-    assert logged["_verdict_error"] == 3 and logged["_verdict_satisfied"] == 0
+    assert (logged["_verdict_error"], logged["_verdict_violated"]) == (1, 2)
 
 
 def test_answers_are_judged_by_a_judge_of_their_domain(monkeypatch):

@@ -22,7 +22,7 @@ _AFTER = r"\s<>\"'»“”\u3000-\u303f\uff01-\uff65"
 # The kinds of placeholders, by name.
 KINDS: Dict[str, str] = {
     # Conversions of C, Java and Python. No flag is a space: "100 % sure" has none.
-    "printf": r"%(?:\d+\$|\([^()]+\)|<)?[-+#0',]*(?:\d+|\*)?(?:\.(?:\d+|\*))?"
+    "printf": r"%(?:\d+\$|\([^()]+\)|<(?![^<>]*>))?[-+#0',]*(?:\d+|\*)?(?:\.(?:\d+|\*))?"
     r"(?:(?:hh|h|ll|l|q|j|z|t|L)?[diouxXeEfFgGaAcCsSpnrbB@%]|[tT][A-Za-z])",
     "icu": rf"[$%#]?{_NESTED}",
     "tags": r"</?[A-Za-z][^<>]*>|&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z]\w*);",

@@ -3,7 +3,8 @@
 A domain of a file is one that a model has learnt if their actions are the same up to the names of
 predicates, actions and constants, and up to the order of definitions, parameters and objects of
 predicates. Then kinds of objects are sorts: those that may be the same parameters of the same actions.
-A file may ask in addition that two parameters differ. Where all names are equal, each is itself.
+A file may ask in addition that two parameters differ. Where all names are equal, the first way to see
+a domain is that each is itself.
 """
 
 from dataclasses import dataclass, replace

@@ -104,9 +104,8 @@ class PlanTeacher:
 
     def files(self, given: Sequence[str]) -> List[Path]:
         """The files that :meth:`teach` reads."""
-        folders = [(folder, "*.pddl") for folder in given[1::2]]
-        folders += [(self.plans, "*.plan")] * (self.plans is not None)
-        found = (path for folder, ends in folders for path in Path(folder).rglob(ends))
+        found = [path for folder in given[1::2] for path in Path(folder).rglob("*.pddl")]
+        found += Path(self.plans).glob("*.plan") if self.plans is not None else ()
         return [*map(Path, given[::2]), *sorted(filter(Path.is_file, found))]
 
     def teach(self, given: Sequence[str], folder: str, seconds: float) -> Iterator[str]:

@@ -29,6 +29,7 @@ LINES = [
         "%(first name)s,%1$tB,%b,%<s,%hhd,%td".split(","),
     ),
     ("Options\n%s", ["%s"]),
+    ('50%<b>now</b> 5%<a href="x">', ["<b>", "</b>", '<a href="x">']),
     (f"of {SELECT} now", [SELECT]),
     ("see https://a.org/b?c=1, or mail a.b@c.org.", ["https://a.org/b?c=1", "a.b@c.org"]),
     ("%s%d", ["%s", "%d"]),
