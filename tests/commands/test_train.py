@@ -23,7 +23,14 @@ def test_a_model_is_trained_and_answers(tmp_path, capfd, monkeypatch):
     (tmp_path / "d.pddl").write_text(LAMPS)
     for number, (fits, goal) in enumerate((("xa xb yc", "abc"), ("xa yb", "ab"), ("xb yc", "bc"))):
         (tmp_path / f"in/p{number}.pddl").write_text(problem(fits, goal))
-    words = ["train", "planning", tmp_path / "d.pddl", tmp_path / "in", "--out", tmp_path / "in/out"]
+    words = [
+        "train",
+        "planning",
+        tmp_path / "d.pddl",
+        tmp_path / "in",
+        "--out",
+        tmp_path / "in/out",
+    ]
     sit(*words, "--minutes", 0.5)
     updates = json.loads((tmp_path / "in/out/training.json").read_text())["updates"]
     assert updates >= 50 and (tmp_path / "in/out/model.pt").is_file()
