@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # another Python begins anew.
 inputs=$(cat requirements.txt setup.py scripts/setup.sh | cksum)
 stamp=.venv/installed
-here() { echo "$PWD $("$1" -V 2>&1)"; }
+here() { echo "$(pwd -P) $("$1" -V 2>&1)"; }
 where=$(here "${PYTHON:-.venv/bin/python}" || true)
 made=$(cat "$stamp" 2>/dev/null || true)
 if [ "$made" = "$inputs $where" ]; then
@@ -40,8 +40,9 @@ for name in sys.argv[1:]:
         pass
 END
 }
-if [ "${made% "$where"}" = "$made" ] && [ -n "$made" ] || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+if [ "${made% "$where"}" = "$made" ] || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     "$python" -m venv --clear .venv
+    echo "begun $(here .venv/bin/python)" >"$stamp"
 fi
 install pip==26.3 # those of Python 3.11 need half a minute to choose the packages
 install --no-compile -r requirements.txt

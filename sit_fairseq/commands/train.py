@@ -84,8 +84,7 @@ def _go_on(args: argparse.Namespace, domain: Domain, teacher: Any) -> None:
     options = list(teacher.training)
     asked = {"domain": domain.versioned, "given": list(map(os.path.abspath, args.given))}
     asked.update(asdict(teacher), minutes=args.minutes, training=options)
-    files = [path.resolve() for path in teacher.files(args.given)]
-    files = [str(path) for path in files if out.resolve() not in path.parents]  # not its own
+    files = map(os.path.abspath, teacher.files(args.given))
     asked["files"] = {path: sha256_of_file(path) for path in files}
     note, known = out / "training.json", {"asked": asked}
     if (out / "bin").exists() or (out / "model.pt").exists():

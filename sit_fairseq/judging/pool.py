@@ -24,13 +24,13 @@ def _ask(judge: Judge, question: Sequence[str]) -> Any:
 
 
 def _ask_or_error(judge: Judge, question: Sequence[str]) -> Any:
-    """:func:`_ask`; an error where the judge fails."""
+    """:func:`_ask` in this process; an error where the judge fails, as if it were in another."""
     try:
         return _ask(judge, question)
     except UserError:
         raise
-    except Exception:  # whatever their code raises
-        logger.exception("the judge failed on: %s", question[0])
+    except Exception as error:  # whatever their code raises
+        logger.warning("%s: %s, on: %s", type(error).__name__, error, question[0])
         return Verdict.error
 
 
@@ -66,7 +66,7 @@ class JudgePool(WorkerPool):
         workers = (0 if judge.quick else 2) if workers is None else workers
         if workers:
             _check_can_be_sent(judge)
-        ask = partial(_ask_or_error if forgiven else _ask, judge)
+        ask = partial(_ask_or_error if forgiven and not workers else _ask, judge)
         super().__init__(ask, workers, timeout, memory, show=lambda item: item[0])
         self.judge = judge
         self.number = 0

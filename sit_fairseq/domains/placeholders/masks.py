@@ -78,9 +78,9 @@ def placeholder_pattern(patterns: Sequence[str] = tuple(KINDS)) -> Placeholders:
 
 
 def in_order(placeholder: str) -> bool:
-    """Whether a placeholder is told from others by its place alone, as ``%s`` and ``{:d}`` are, and
-    ``%1``, ``%{name}`` and ``%%`` are not."""
-    told = r"\d+\$|[({<]|L?\d+$|\w*%$"
+    """Whether a placeholder is told from others by its place alone, as ``%s``, ``%<s`` and ``{:d}`` are,
+    and ``%1``, ``%{name}`` and ``%%`` are not."""
+    told = r"\d+\$|[({]|<\w+>|L?\d+$|\w*%$"
     return re.fullmatch(rf"%(?!{told}).*|\{{([:!].*)?\}}", placeholder, re.DOTALL) is not None
 
 

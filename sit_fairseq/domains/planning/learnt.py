@@ -24,7 +24,7 @@ from sit_fairseq.domains.planning.strips import PlanningDomain
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage.files import replacing
 
-_FOLDER, _WORDS = "domains", "words.json"
+_FOLDER, WORDS = "domains", "words.json"
 
 # Names of sorts, as many as a domain may have.
 SORTS = "abcdefghijklmnopqrstuvwxyz"
@@ -127,7 +127,7 @@ def write(folder: str, learnt: Sequence[Learnt]) -> None:
     names = [one.name for one in fields(Learnt) if one.name != "text"]
     words = {one.read.domain.name: {name: getattr(one, name) for name in names} for one in learnt}
     texts = [json.dumps(words, indent=1) + "\n", *(one.text for one in learnt)]
-    paths = [str(Path(folder, _FOLDER, file)) for file in (_WORDS, *files)]
+    paths = [str(Path(folder, _FOLDER, file)) for file in (WORDS, *files)]
     with replacing(*paths) as opened:
         for file, text in zip(opened, texts):
             file.write(text)
@@ -135,9 +135,9 @@ def write(folder: str, learnt: Sequence[Learnt]) -> None:
 
 def read(folder: str) -> List[Learnt]:
     """The domains of the model of a folder; a UserError if it has none, or they are damaged."""
-    path = Path(folder, _FOLDER, _WORDS)
+    path = Path(folder, _FOLDER, WORDS)
     if not path.is_file():
-        raise UserError(f"{folder} lacks {_FOLDER}/{_WORDS}, the domains of the model", "path")
+        raise UserError(f"{folder} lacks {_FOLDER}/{WORDS}, the domains of the model", "path")
     try:
         words = json.loads(read_text(str(path)))
         found = [

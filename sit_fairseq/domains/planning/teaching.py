@@ -1,5 +1,6 @@
 """Training data of any domain in PDDL, for ``sit train planning``."""
 
+import os
 import time
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -104,9 +105,10 @@ class PlanTeacher:
 
     def files(self, given: Sequence[str]) -> List[Path]:
         """The files that :meth:`teach` reads."""
-        found = [path for folder in given[1::2] for path in Path(folder).rglob("*.pddl")]
+        found = [path for folder in given[1::2] for path in _problems(folder)]
         found += Path(self.plans).glob("*.plan") if self.plans is not None else ()
-        return [*map(Path, given[::2]), *sorted(filter(Path.is_file, found))]
+        able = (path for path in found if path.is_file() and os.access(path, os.R_OK))
+        return [*map(Path, given[::2]), *sorted(able)]
 
     def teach(self, given: Sequence[str], folder: str, seconds: float) -> Iterator[str]:
         """Writes ``train`` and ``valid`` pairs and the domains into a folder.
@@ -153,6 +155,12 @@ class PlanTeacher:
         learnt.write(folder, [lesson.learnt for lesson in lessons])
 
 
+def _problems(folder: str) -> Iterator[Path]:
+    """The problems of a folder, without the domains that a training has written below it."""
+    every = Path(folder).rglob("*.pddl")
+    return (path for path in every if not path.with_name(learnt.WORDS).is_file())
+
+
 @dataclass
 class _Lesson:
     """The data of one domain."""
@@ -171,7 +179,7 @@ class _Lesson:
         self._problems: Dict[str, PddlProblem] = {}
         kinds: Set[Kind] = set()
         most, larger = self.options.most_objects, 0
-        paths = sorted(map(str, Path(self.folder).rglob("*.pddl")))
+        paths = sorted(map(str, _problems(self.folder)))
         if not paths:
             raise UserError(f"{self.folder} has no file whose name ends in .pddl")
         for path in paths:

@@ -149,7 +149,7 @@ def test_patterns_have_groups_and_flags_of_their_own():
 def test_what_has_a_name_or_number_may_move():
     for form in ("%1$s", "%(n)s", "%{n}", "%<n>s", "%1", "%L1", "%n%", "%%", "{n}", "${n}"):
         assert not in_order(form), form
-    for form in ("%s", "%5d", "%'d", "%-5.2f", "{}", "{:d}", "{!r}"):
+    for form in ("%s", "%<s", "%5d", "%'d", "%-5.2f", "{}", "{:d}", "{!r}"):
         assert in_order(form), form
 
 
