@@ -128,6 +128,8 @@ def check_logits(theirs, tokenizer, model, lines):
     expected = expected.gather(2, right.unsqueeze(2)).squeeze(2).masked_fill(right.eq(1), 0)
     found = logits.log_softmax(2).gather(2, wanted.unsqueeze(2)).squeeze(2)
     found = found.masked_fill(wanted.eq(1) | found.eq(-math.inf), 0)
+    # Of tokens, however long their names are.
+    torch.testing.assert_close(labelled.loss, -found.sum() / right.ne(1).sum())
     torch.testing.assert_close(found.sum(1), expected.sum(1), rtol=0, atol=1e-4)
 
 

@@ -2,6 +2,7 @@
 these."""
 
 import re
+from contextlib import suppress
 from typing import Dict, List, Match, Optional, Sequence, Tuple
 
 from sit_fairseq.domains.formulas.reading import WORDS, has_operator, read_formula
@@ -74,11 +75,20 @@ def _beginning(text: str) -> Tuple[Optional[str], int]:
     while True:
         found = _BEGINNING.match(text, place)
         skipped = _SKIPPED.match(text, place)
-        if found is not None:
+        if found is not None and not _is_formula(text[place:].partition("\n")[0]):
             return list(_FORMATS)[found.lastindex - 1], place
         if skipped is None:
             return None, place
         place = skipped.end()
+
+
+def _is_formula(line: str) -> bool:
+    """Whether a line is a formula with an operator, in which the word of a format is a name."""
+    line = _COMMENT.sub(_without_comment, line).strip().rstrip("; \t\r")
+    for temporal in (True, False):
+        with suppress(MalformedFormula):
+            return len(read_formula(line, temporal).tokens) > 1
+    return False
 
 
 def split_problems(text: str) -> List[Tuple[int, str]]:

@@ -306,14 +306,15 @@ def _is_definition(value: str) -> bool:
 
 
 def has_operator(text: str) -> bool:
-    """Whether a text has an operator of some logic, as far as signs and words show."""
+    """Whether a text has an operator of some logic, as far as signs and words show. A letter alone is a
+    name."""
+    words = re.findall(r"\w+", text)
     return _SIGN.search(text) is not None or any(
-        word in LETTERS
-        or word in LBT
-        or _elsewhere(word, temporal=True)
-        or _RUN_TOGETHER.fullmatch(word)
+        _RUN_TOGETHER.fullmatch(word)
         or WORDS.get(word.lower()) in ARITY
-        for word in re.findall(r"\w+", text)
+        or words != [text]
+        and (word in LETTERS or word in LBT or bool(_elsewhere(word, temporal=True)))
+        for word in words
     )
 
 

@@ -153,13 +153,15 @@ class SymbolInvariantModel(Generates, PreTrainedModel):
             found.append(over_ids(log_probs, paths, read, self._spelling))
         return torch.stack(found).to(logits.device)
 
-    @staticmethod
-    def _loss(logits: Tensor, labels: Tensor) -> Tensor:
-        """The mean cross-entropy of an id; of those that cannot be produced none counts."""
+    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The mean cross-entropy of a token, however many ids spell it; of those that cannot be produced
+        none counts."""
         labels = labels.to(logits.device)
         right = logits.gather(2, labels.clamp(min=0).unsqueeze(2)).squeeze(2)
         labels = labels.masked_fill(labels.eq(PAD) | right.eq(-math.inf), IGNORED)
-        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
+        tokens = (labels.ne(IGNORED) & labels.lt(self._spelling.further)).sum()
+        logits, labels = logits.flatten(0, 1), labels.flatten()
+        return F.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum") / tokens
 
     def _read(
         self, ids: Tensor, mask: Optional[Tensor] = None, longest: float = math.inf
@@ -211,8 +213,8 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel, GenerationMixin):
 
         Returns:
             ``logits``, (B, L', vocab_size) log-probabilities of the id after each one, see
-            :func:`over_ids`; with labels ``loss``, the mean cross-entropy of an id. A fresh symbol
-            is called as in the target.
+            :func:`over_ids`; with labels ``loss``, the mean cross-entropy of a token. A fresh
+            symbol is called as in the target.
         """
         self._refuse(others)
         if labels is None and decoder_input_ids is None:
@@ -284,8 +286,8 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel, GenerationMixin):
 
         Returns:
             ``logits``, (B, L, vocab_size) log-probabilities of the id after each one, see
-            :func:`over_ids`; with labels ``loss``, the mean cross-entropy of an id after the first.
-            A new symbol is called as in the text.
+            :func:`over_ids`; with labels ``loss``, the mean cross-entropy of a token after the
+            first. A new symbol is called as in the text.
         """
         self._refuse(others)
         if labels is not None and labels.shape != input_ids.shape:

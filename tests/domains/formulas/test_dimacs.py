@@ -87,6 +87,10 @@ def test_files_of_clauses_are_one_input(text):
             "[] a\nb\n",
             "import\n",
             "never & a\n",
+            "module U (b & c)\nG a\n",
+            "proctype & a",
+            "(assert U b) & c",
+            "constraint -> b;\nF b;\n",
         ),
     ],
 )
@@ -119,6 +123,7 @@ def test_the_formulas_of_a_file_without_its_comments(text, formulas):
     [
         ("features:\n  Shop\n  Card\nCard => Search\n", "3 of 4 .* as 'features:' in line 1"),
         ("# x\nThe lamp\n\nNotes.\nIt is on\n", "3 of 3 lines have no operator, .* in line 2"),
+        ("e\ny\nS\ne & y\n", "3 of 4 lines have no operator, as 'e' in line 1"),
         ("digraph {\n a -> b\n b -> c\n}\n", "lines are blocks, as 'digraph {' in line 1"),
     ],
 )
