@@ -39,9 +39,7 @@ def _check_can_be_sent(judge: Judge) -> None:
     try:
         pickle.dumps(judge)
     except Exception as error:  # whatever their objects raise
-        reason = (
-            f"the judge {type(judge).__name__} cannot be sent to a process that judges ({error})"
-        )
+        reason = f"the judge {type(judge).__name__} cannot be sent to a process ({error})"
         raise UserError(f"{reason}; let verify make what it holds, or set quick = True")
 
 

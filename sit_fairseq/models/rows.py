@@ -139,9 +139,7 @@ class RowModel(nn.Module):
     def max_decoder_positions(self) -> int:
         """The longest answer in tokens, with its ``</s>``."""
         config = self.model.config
-        if hasattr(
-            config, "relative_attention_num_buckets"
-        ):  # of T5, whose n_positions is no limit
+        if hasattr(config, "relative_attention_num_buckets"):  # T5's n_positions is no limit
             return _NONE
         names = ("max_position_embeddings", "n_positions", "max_target_positions")
         limits = [getattr(config, name, None) or 0 for name in names]
