@@ -41,7 +41,7 @@ class SymbolLanguageModelingTask(StreamTask, LanguageModelingTask):
         super().__init__(args, dictionary, *others, **options)
         self.cfg = args  # of an older kind of task
         check_numbers(1, tokens_per_sample=args.tokens_per_sample)
-        self.begin(sys.maxsize)  # the model says what it reads
+        self.begin(sys.maxsize)  # the limit is the model's own
 
     @classmethod
     def setup_dictionary(cls, args: SymbolLanguageModelingConfig, **kwargs):

@@ -116,7 +116,7 @@ class Ladder:
 
 
 def _sent(translate: Translator, texts: List[str], parameter: str = "translate") -> List[str]:
-    """What a translator answers; a UserError unless it is as many texts."""
+    """The translations of texts; a UserError if the translator gives fewer or more."""
     found = translate(texts) if texts else []
     if len(found) != len(texts):
         reason = f"the translator gives {len(found)} texts for {len(texts)}"

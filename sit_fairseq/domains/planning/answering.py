@@ -47,9 +47,12 @@ _UNVERIFIED: Mapping[Optional[bool], str] = {
 def best(
     ways: Iterable[Match], words: FrozenSet[str], numbered: bool = True
 ) -> Tuple[Match, Writer]:
-    """How a model is asked: by the match, of those of a problem, for all of which it has ``words``; by
-    the first if there is none. Of several the least sentence decides, which no name in the file changes.
-    ``numbered`` is for :class:`Writer`."""
+    """Chooses one of the matches of a problem, and makes the writer of its sentences.
+
+    Matches for all of which the model has ``words`` come before others. Of several such matches the
+    one whose sentence is the least is chosen: names in the file do not change sentences. If the model
+    lacks words for every match, the first one is chosen. ``numbered`` is for :class:`Writer`.
+    """
     every = [
         (one, Writer(one.learnt, one.domain, one.problem, words, numbered))
         for one in islice(ways, _WAYS)

@@ -179,7 +179,7 @@ class LitAlone:
 
 
 def seen(first, words):
-    """Which action a file with one of them ``first`` has in the place of on."""
+    """The action of a file that the match takes for *on*, if *on* or *off* is defined ``first``."""
     names = {"on": "x", "off": "y", "lit": "p", "dark": "q", "near": "r"}
     head, on, off = LAMPS.split("\n  (:action")
     parts = (on, off[:-1]) if first == "on" else (off[:-1], on)
